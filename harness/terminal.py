@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|#&~@$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _KEPT = "\n\t"
@@ -85,9 +85,27 @@ def say(text: object = "", file: TextIO | None = None, colour: bool = False) -> 
     file = file or sys.stdout
     line = coloured(printable(str(text))) if colour else printable(str(text))
     encoding = getattr(file, "encoding", None) or "utf-8"
+    put(line.encode(encoding, "backslashreplace").decode(encoding) + "\n", file)
+
+
+def put(data: Any, file: Any) -> None:
+    """Write and flush it. Raises OutputFailed, BrokenPipeError."""
     try:
-        print(line.encode(encoding, "backslashreplace").decode(encoding), file=file, flush=True)
+        file.write(data)
+        file.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputFailed(f"standard output: {error.strerror or error}") from error
+        is_error = file in (sys.stderr, getattr(sys.stderr, "buffer", None))
+        raise OutputFailed(f"standard {'error' if is_error else 'output'}: {error.strerror or error}") from error
+
+
+def open_closed() -> None:
+    """Give /dev/null to each of standard input, output and error that is closed, so that no file takes its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)

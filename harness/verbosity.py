@@ -39,11 +39,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def at(level: int) -> Iterator[None]:
-    """Inside, `note` and `detail` follow this level; with VERBOSE each started command and the time taken are told."""
+    """Inside, `note` and `detail` follow this level; VERBOSE also prints started programs and the time taken."""
     before, _Chosen.level = _Chosen.level, level
     begun = time.monotonic()
     if level == VERBOSE:
-        _tell_commands()
+        _print_commands()
     try:
         yield
     finally:
@@ -76,8 +76,8 @@ def detail(text: object) -> None:
 _hooked = threading.Event()
 
 
-def _tell_commands() -> None:
-    """Tell each program that this process starts from now on: Python has an audit event for it (PEP 578)."""
+def _print_commands() -> None:
+    """Print each program that this process starts from now on: Python has an audit event for it (PEP 578)."""
     if not _hooked.is_set():
         _hooked.set()
         sys.addaudithook(_audit)

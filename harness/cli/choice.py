@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 
 from harness.claim.repro_file import Case, Repro, Value, is_repro, label, short
@@ -10,16 +11,26 @@ from harness.store import working_root
 
 
 def path_of(name: str) -> Path:
-    """The file of a repro: a path, or its name without `.py` where only one of the project is called so."""
-    if Path(name).exists() or "/" in name or name.endswith(".py"):
+    """The file of a repro: a path, or its name without `.py` where only one of the project is called so.
+
+    Raises UsageError for a name that several repros have, and for a misspelt one. Any other path need not exist.
+    """
+    if Path(name).exists():
         return Path(name)
     from harness.records.index.moved import by_name
 
     top = working_root()
-    files = [top / path for path in by_name(top).get(f"{name}.py", ()) if is_repro((top / path).read_bytes())]
-    if len(files) > 1:
-        raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
-    return files[0] if files else Path(name)
+    paths = by_name(top) if Path(name).suffix in ("", ".py") else {}
+    if "/" not in name and not name.endswith(".py"):
+        files = [top / path for path in paths.get(f"{name}.py", ()) if is_repro((top / path).read_bytes())]
+        if len(files) > 1:
+            raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
+        if files:
+            return files[0]
+    stems = {Path(file).stem: found[0] for file, found in paths.items()}
+    if alike := difflib.get_close_matches(Path(name).stem, stems, 1):
+        raise UsageError(f"there is no file {name}; did you mean `{short(top / stems[alike[0]])}`?")
+    return Path(name)
 
 
 def chosen(repro: Repro, options: list[str]) -> list[Case]:

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from harness import verbosity
 from harness.claim.repro_file import ReproError
 from harness.errors import NoDevice, UsageError
-from harness.terminal import OutputFailed, printable, say
+from harness.terminal import OutputFailed, printable, put, say
 
 NAME, VERSION = "gpu-repro", 1
 USAGE, NOT_RUN, INTERRUPTED = 2, 3, 130
@@ -44,6 +44,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise WrongUsage(self.format_usage(), f"{self.prog}: error: {message}")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help. argparse hides that nothing takes it. Raises OutputFailed, BrokenPipeError."""
+        if message:
+            put(message, file or sys.stderr)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -104,22 +109,28 @@ def answer(arguments: argparse.Namespace, name: str) -> int:
     if not getattr(arguments, "json", False):
         status, error = _outcome(arguments)
         if error:
-            say(error["message"], file=sys.stderr)
+            complain(error["message"])
         return status
     arguments.result = None
     with _stdout_to_stderr():
         status, error = _outcome(arguments)
         if error:
-            say(error["message"], file=sys.stderr)
+            complain(error["message"])
     return _print(status, name, arguments.result, error)
 
 
 def answer_wrong_usage(wrong: WrongUsage, words: list[str], commands: Sequence[str]) -> int:
     """Say what is wrong with the command line; the exit status."""
-    print(wrong.usage + str(wrong), file=sys.stderr)
+    complain(wrong.usage + str(wrong))
     if not is_asked(words):
         raise SystemExit(USAGE)
     return _print(USAGE, commands[-1] if commands else None, None, {"kind": "usage", "message": str(wrong)})
+
+
+def complain(text: str) -> None:
+    """Print an error. If standard error takes nothing, the exit status alone tells of it."""
+    with contextlib.suppress(BrokenPipeError, OutputFailed):
+        say(text, file=sys.stderr)
 
 
 def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]:
@@ -132,15 +143,15 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
     except (ReproError, UsageError) as error:
         kind, status = ("not_run", NOT_RUN) if isinstance(error, NoDevice) else ("usage", USAGE)
         return status, {"kind": kind, "message": str(error)}
-    except BrokenPipeError:  # whoever read the output has read enough
+    except (BrokenPipeError, OutputFailed) as error:
         _drop_output()
-        return CLOSED, None
-    except OutputFailed as error:
-        _drop_output()
+        if isinstance(error, BrokenPipeError):  # whoever read the output has read enough
+            return CLOSED, None
         return NOT_RUN, {"kind": "system", "message": f"repro: {error}"}
     except OSError as error:
         status = NOT_RUN if error.errno in _MACHINE else USAGE
-        return status, {"kind": "system", "message": f"repro: {error.filename or ''}: {error.strerror or error}"}
+        about = [str(error.filename)] if error.filename else []
+        return status, {"kind": "system", "message": ": ".join(["repro", *about, str(error.strerror or error)])}
     except KeyboardInterrupt:
         return INTERRUPTED, {
             "kind": "interrupted", "message": "interrupted: nothing is left running, no golden was written"
@@ -175,14 +186,18 @@ def _print(status: int, name: str | None, result: Any, error: dict[str, str] | N
     text = json.dumps(plain(table | {"error": error, "result": result}), indent=1, allow_nan=False)
     try:
         say(text)
-    except BrokenPipeError:
-        _drop_output()
-        return CLOSED
-    except OutputFailed as failed:
-        _drop_output()
-        say(f"repro: {failed}", file=sys.stderr)
-        return NOT_RUN
+    except (BrokenPipeError, OutputFailed) as failed:
+        return output_failed(failed)
     return status
+
+
+def output_failed(error: BrokenPipeError | OutputFailed) -> int:
+    """Name a full disk, keep silent about a closed pipe, and print no more; the exit status."""
+    _drop_output()
+    if isinstance(error, BrokenPipeError):
+        return CLOSED
+    complain(f"repro: {error}")
+    return NOT_RUN
 
 
 def plain(value: Any) -> Any:

@@ -28,7 +28,7 @@ from harness.cli import (
 from harness.cli.golden import golden_commands
 from harness.cli.outcomes import outcomes_command
 from harness.cli.record import record_commands
-from harness.terminal import say
+from harness.terminal import OutputFailed, open_closed, say
 
 _ABOUT = """\
 What does this GPU language feature really do? Write the question as one small file, a repro, and run it.
@@ -62,7 +62,15 @@ _MOVED = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    parser, words = _parser(), list(sys.argv[1:] if argv is None else argv)
+    open_closed()
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except (BrokenPipeError, OutputFailed) as error:  # of what is printed before a command runs: help, the version
+        return document.output_failed(error)
+
+
+def _main(words: list[str]) -> int:
+    parser = _parser()
     if words and words[0] in _MOVED:
         group = _MOVED[words[0]]
         say(

@@ -48,7 +48,7 @@ status, and `repro record history FILE` has what it printed.
   repro run 1c9e02ab-0004                                 a script's run again, by the id in `repro record history`
 
 Exit status: 0 the claim holds, 1 it does not, 2 wrong usage, 3 it could not be run. Of a script its own, 1
-where that is 0 and a kernel failed, 124 after --timeout, 130 after Ctrl-C.
+where that is 0 and a kernel failed (--finding-status changes it), 124 after --timeout, 130 after Ctrl-C.
 """
 
 
@@ -109,7 +109,20 @@ def add(commands: Any) -> None:
         "--color", choices=COLOUR_WHEN, default="auto", help="colour the verdicts (default: on a terminal)"
     )
     run.add_argument("--full-traceback", action="store_true", help="show frames inside the compiler in tracebacks")
+    run.add_argument(
+        "--finding-status",
+        type=_status,
+        metavar="N",
+        help="exit with N, not 1, if a kernel of a script failed and the script itself did not choose a status",
+    )
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
+
+
+def _status(text: str) -> int:
+    """An exit status, 0-255."""
+    if not text.isdecimal() or int(text) > 255:
+        raise argparse.ArgumentTypeError(f"must be 0-255, got {text}")
+    return int(text)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -122,6 +135,8 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.watch:
             return watching.watch_script(script, arguments, lambda: _session(script.path, arguments))
         return script_command.run(script, _session(script.path, arguments), arguments)
+    if arguments.finding_status is not None:
+        raise UsageError("--finding-status is for scripts: a claim states its outcome in the file's block")
     names = [arguments.file, *arguments.args]
     wanted = [case_id.parse(name) for name in names]
     arguments.host = arguments.host or _one_of("hosts", [one.host for one in wanted]) or "embedded"

@@ -70,7 +70,7 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
     0, or what the program gave; 124 after --timeout, 128 and the number of a signal that killed it, 130 after Ctrl-C,
     3 where it could not be run.
     """
-    from harness.run.console import Console
+    from harness.run.console import Console, OutputGone
 
     refuse_options_of_claims(script, arguments)
     from harness.comparison import orders
@@ -97,6 +97,8 @@ def run(script: Repro, session: Session, arguments: argparse.Namespace) -> int:
                 tables.append(case_table.with_output(run | about, outcome, arguments.ptx, arguments.sass))
                 if console.was_interrupted:
                     break
+        except OutputGone as gone:
+            raise (gone.__cause__ or gone) from None
         finally:
             session.close()
     session.publish(tables, arguments.sarif)
@@ -141,7 +143,9 @@ def told(outcome: Outcome, arguments: argparse.Namespace, interrupted: bool) -> 
         say(f"--- with the frames inside the compiler\n{outcome.full_text.rstrip()}", file=sys.stderr)
     for text in text_report.code(outcome, arguments.ptx, arguments.sass):
         say(text)
-    return INTERRUPTED if interrupted else _STATUS.get(outcome.kind, lambda _: NOT_RUN)(outcome)
+    status = INTERRUPTED if interrupted else _STATUS.get(outcome.kind, lambda _: NOT_RUN)(outcome)
+    is_of_finding = status == 1 and outcome.detail.get("found") not in (None, "error")
+    return arguments.finding_status if is_of_finding and arguments.finding_status is not None else status
 
 
 def _by_signal(outcome: Outcome) -> int:

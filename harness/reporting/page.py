@@ -430,7 +430,7 @@ def _both_codes(claim: int, column: int, code: BothCodes, pools: _Pools) -> list
 
 def _output(output: Output) -> list[Any]:
     rows = [[visible(part) for part in row] for row in output.rows]
-    return [visible(output.name), visible(output.message), list(output.lanes), rows]
+    return [visible(output.name), visible(output.message), list(output.lanes), rows, output.line]
 
 
 def _sameness(past: Past) -> tuple[str, ...]:

@@ -164,8 +164,9 @@ function drawCell(report, columns, cell, address, say) {
 
   function outputs() {
     const made = cell.outputs ? [heading("Differences")] : [];
-    for (const [name, message, lanes, values] of cell.outputs || []) {
-      made.push(make("p", {}, make("code", {}, name), ": ", prose(message)));
+    for (const [name, message, lanes, values, line] of cell.outputs || []) {
+      const named = line && line <= source.length ? [" (named at line ", lineOf(line), ")"] : [];
+      made.push(make("p", {}, make("code", {}, name), ...named, ": ", prose(message)));
       if (lanes.some(Boolean)) made.push(...strip(lanes));
       if (values.length) {
         const row = ([index, where, expected, got]) => make("tr", {}, make("th", {scope: "row", class: "mono"}, index),

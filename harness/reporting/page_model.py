@@ -73,12 +73,14 @@ class Output:
 
     lanes: for each of the 32 lanes, how many elements differ; empty where elements belong to no lanes.
     rows: (index, where, expected, got) of the first elements that differ.
+    line: where the repro's `run` names the output, 0 if that is not known.
     """
 
     name: str
     message: str
     lanes: tuple[int, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    line: int = 0
 
 
 @dataclass(frozen=True)

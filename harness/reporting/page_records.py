@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.claim.output_lines import line_of
 from harness.claim.repro_file import ReproError, read
 from harness.compiler_name import OURS
 from harness.records import differ, query
@@ -135,9 +136,8 @@ def _cell(
     )  # fmt: skip
     if newest is None or cell.state not in ATTENTION:
         return shown
-    shown = replace(
-        shown, outputs=_outputs(newest), finding=newest.line.get("text") or "", source=_source(index.root, newest)
-    )
+    source = _source(index.root, newest)
+    shown = replace(shown, outputs=_outputs(newest, source), finding=newest.line.get("text") or "", source=source)
     if base is None or base.id == newest.id:
         return shown
     base_first = base.verdict == "pass"
@@ -207,13 +207,14 @@ def _source(root: Path, record: Record) -> str:
     return repro.text if repro.sha256 == record.provenance.get("repro_sha256") else ""
 
 
-def _outputs(record: Record) -> tuple[Output, ...]:
+def _outputs(record: Record, source: str) -> tuple[Output, ...]:
     return tuple(
         Output(
             str(one.get("output", "")),
             str(one.get("message", "")),
             tuple(int(count) for count in one.get("lanes") or ()),
             tuple(tuple(str(part) for part in row) for row in (one.get("first") or ())[:SHOWN_ROWS]),
+            line_of(source, str(one.get("output", ""))),
         )
         for one in record.differences
     )

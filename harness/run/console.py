@@ -15,10 +15,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from harness.run.frames import MOST_INPUT_BYTES
-from harness.terminal import printable_with_colours
+from harness.terminal import OutputFailed, printable_with_colours, put
 
 Send = Callable[[dict[str, Any], Sequence[bytes]], None]
 STDOUT, STDERR = 1, 2
+
+
+class OutputGone(Exception):
+    """Nothing takes the program's output here; the cause is the OutputFailed or the BrokenPipeError.
+
+    It is not an OSError, because a transport takes an OSError for a link that is down.
+    """
 
 
 class Console:
@@ -35,7 +42,7 @@ class Console:
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
         self._may_send = threading.Event()
-        self._interrupts, self._is_closed = 0, False
+        self._interrupts, self._is_closed, self._is_gone = 0, False, False
         self._handler: Any = None
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -84,16 +91,25 @@ class Console:
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _print(self, number: int, data: bytes, final: bool = False) -> None:
+        """Print it, unless that failed before. Raises OutputGone."""
+        if self._is_gone:
+            return
+        try:
+            self._put(number, data, final)
+        except (OutputFailed, BrokenPipeError) as error:
+            self._is_gone = True
+            raise OutputGone from error
+
+    def _put(self, number: int, data: bytes, final: bool) -> None:
         out, plain = self._outs[number], getattr(self._outs[number], "buffer", None)
         if plain is not None and not out.isatty():
-            out.flush()
-            plain.write(data)
-            plain.flush()
+            if data:
+                put("", out)
+                put(data, plain)
             return
         text = printable_with_colours(self._decoders[number].decode(data, final))
         encoding = getattr(out, "encoding", None) or "utf-8"
-        out.write(text.encode(encoding, "replace").decode(encoding))
-        out.flush()
+        put(text.encode(encoding, "replace").decode(encoding), out)
 
     def _on_ctrl_c(self, *_: object) -> None:
         self._interrupts += 1

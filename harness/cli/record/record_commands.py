@@ -66,6 +66,8 @@ that would tell them apart.
   repro record diff 1f2e3d4c-0017 99aa01fe-0003    two records, by their ids or beginnings of them
   repro record diff shuffle_width                  the last good and the first bad record of a claim that regressed
   repro record diff shuffle_width --host p1
+
+Exit status: 0, also if they differ; with --exit-code 1 if they differ.
 """
 
 _REGRESSIONS = """\
@@ -105,6 +107,9 @@ def add(commands: Any) -> None:
     diff = document.command(commands, "diff", "what changed between two records", _DIFF, _diff)
     diff.add_argument("a", metavar="A", help="the id of a record, or a claim")
     diff.add_argument("b", metavar="B", nargs="?", help="the id of the other record")
+    diff.add_argument(
+        "--exit-code", action="store_true", help="exit with 1 if verdict, outcome, values, PTX or SASS differ"
+    )
     _places(diff)
     compare_command.add(commands, _places)
     regressions = document.command(
@@ -189,7 +194,7 @@ def _diff(arguments: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         data = differ.compare(records, a, b)
     document.give(arguments, data, lambda: tables.diff(data))
-    return HOLDS
+    return FAILS if arguments.exit_code and data["kinds"] else HOLDS
 
 
 def _regressions(arguments: argparse.Namespace) -> int:

@@ -26,6 +26,7 @@ def run(width):
     return {"out": np.arange(width, dtype=np.float32) * 2}
 """
 WIDTHS = "params = { width = [8, 16] }"
+COMMAND = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,8 @@ def test_a_value_that_is_not_declared(write, capsys):
 
 
 USAGE = {
-    ("repros/none.py",): "repro: {folder}/repros/none.py: No such file or directory",
+    ("repros/gone.txt",): "repro: {folder}/repros/gone.txt: No such file or directory",
+    ("repros/none.py",): "there is no file repros/none.py; did you mean `repros/one.py`?",
     ("repros/one.py", "-p", "w=3"): "-p w=3: write -p NAME=VALUE; the parameters of repros/one.py are: width",
     ("repros/one.py", "-p", "width=x"): "-p width=x: 'x' is not of type int; declared are 8, 16",
     ("repros/one.py", "--host", "p9"): "unknown host 'p9': the hosts are embedded, local\n"
@@ -108,19 +110,71 @@ def test_a_wrong_command_gets_a_suggestion(project, capsys, word, said):
     assert ended.value.code == 2 and capsys.readouterr().err.endswith(f"repro: error: {said}\n")
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_output_that_nobody_can_take(project, options):
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from harness.cli import main; sys.exit(main())",
-        "record",
-        "matrix",
-        *options,
-    ]
+PRINTS = "print('hi')\n"
+ENDLESS = "while True:\n    print('again')\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["record", "matrix"], ["record", "matrix", "--json"], ["--version"], ["--help"], ["run", "--help"],
+     ["run", "prints.py"], ["run", "endless.py"]],
+)  # fmt: skip
+def test_output_that_nobody_can_take(project, words):
+    (project / "prints.py").write_text(PRINTS)
+    (project / "endless.py").write_text(ENDLESS)
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(COMMAND + words, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (3, "repro: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "words", [["record", "matrix"], ["--version"], ["--help"], ["run", "prints.py"], ["run", "endless.py"]]
+)
+def test_output_that_nobody_reads(project, words):
+    (project / "prints.py").write_text(PRINTS)
+    (project / "endless.py").write_text(ENDLESS)
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(COMMAND + words, cwd=project, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_program_that_prints_nothing_needs_no_room(project):
+    (project / "silent.py").write_text("")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "run", "silent.py"], cwd=project, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("words", "status"), [(["rnu"], 2), (["run", "prints.py"], 0), (["record", "status"], 0)])
+def test_closed_output_and_errors(project, words, status):
+    """As `repro ... >&- 2>&-`, with standard input closed too: no file that is opened gets their numbers."""
+    (project / "prints.py").write_text("import os\nprint('hi')\nopen('kept', 'w').write('x')\n")
+    done = subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *COMMAND, *words], cwd=project)
+    assert done.returncode == status
+    assert words[-1] != "prints.py" or (project / "kept").read_text() == "x"
+
+
+def test_errors_that_nobody_can_take_keep_the_status(project):
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([*COMMAND, "rnu"], cwd=project, stderr=full).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "near"), [("repros/oen.py", "repros/one.py"), ("oen", "repros/one.py"), ("repros/nothing.py", "")]
+)
+def test_a_misspelt_file_gets_a_suggestion(project, capsys, word, near):
+    (project / "repros").mkdir()
+    (project / "repros/one.py").write_text("")
+    assert main(["run", word]) == 2
+    said = capsys.readouterr().err
+    if near:
+        assert said == f"there is no file {word}; did you mean `{near}`?\n"
+    else:
+        assert said == f"repro: {project}/{word}: No such file or directory\n"
 
 
 def test_a_file_that_is_not_a_repro(project, capsys):

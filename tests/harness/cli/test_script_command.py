@@ -164,6 +164,20 @@ def test_a_failed_kernel_is_a_failure_even_if_the_program_goes_on():
     assert "out_of_bounds, exit status 1" in run("history", "--grep", "caught").stdout
 
 
+def test_the_status_of_a_finding_is_chosen():
+    """It takes the place of 1, and of no status that the program chose."""
+    caught = WRITES_PAST_THE_END + "try:\n    launch(a)\nexcept Exception:\n    pass\n"
+    programs = {
+        WRITES_PAST_THE_END + "launch(a)\n": 9, caught: 9, caught + "sys.exit(7)\n": 7,
+        "raise ValueError\n": 1, "": 0,
+    }  # fmt: skip
+    for text, status in programs.items():
+        assert run("run", "-", "--finding-status", "9", text="import sys\n" + text).returncode == status, text
+    assert run("run", "-", "--finding-status", "0", text=caught).returncode == 0
+    done = run("run", "-", "--finding-status", "256", text="")
+    assert done.returncode == 2 and done.stderr.endswith("argument --finding-status: must be 0-255, got 256\n")
+
+
 def test_options_of_repros_are_refused():
     done = run("run", "-", "-p", "n=1", text="print(1)")
     assert done.returncode == 2 and "-p is for repros, but <stdin> has no run()" in done.stderr

@@ -110,6 +110,8 @@ def test_diff_of_one_field_names_the_cause(put, said):
     assert "    out  aaaaaaaaaaaa  bbbbbbbbbbbb\n" in text
     assert "cause: only the driver differs\n" in text and "PTX of" not in text
     assert said("record", "diff", "zfill")[1] == text
+    assert said("record", "diff", a, b, "--exit-code") == (1, text)
+    assert said("record", "diff", a, a, "--exit-code")[0] == 0
     assert [run["command"] for run in data(said, "record", "diff", a, b)["runs"]] == [
         "uv run repro run repros/zfill.py --host p1"
     ]

@@ -149,7 +149,7 @@ BAD = run("bad-7", "2026-11-20T12:00:00Z", driver="580.65", gpu="H200", seed="0"
 REGRESSED = Cell(
     0, 1, "regressed", f"differs from the golden {HOSTILE}", BAD, GOOD, "last good", BAD, GOOD.date,
     (Past("good-1", GOOD.date, "pass", "", "q1"), Past("bad-7", BAD.date, "fail", HOSTILE, "q2")), 2,
-    (Output("out", "differs in 24 of 32 elements", (0,) * 8 + (3,) * 24, (("[8]", "lane 8", "0x1 1", "0x0 0"),)),),
+    (Output("out", "differs in 24 of 32 elements", (0,) * 8 + (3,) * 24, (("[8]", "lane 8", "0x1 1", "0x0 0"),), 3),),
     (Code("PTX", "k", PTX, PTX.replace("%r9, 1", "%r9, 2")),
      Code("SASS", "k", "IADD R1, R2\nEXIT", "IADD R3, R2\nEXIT")),
     "uv run repro run repros/shuffle.py -p 'width=8' --host p1", "only the driver differs", ("77-1 passed",),
@@ -270,6 +270,20 @@ def test_lines_in_a_finding_lead_to_the_source(opened):
     browser = opened(LINK + ":2")
     browser.until("document.querySelector('.source .wanted')")
     assert browser.ask("document.activeElement.id") == "line-2"
+
+
+def test_an_output_that_differs_leads_to_the_line_that_names_it(opened):
+    browser = opened(LINK)
+    browser.until("document.querySelector('#cell-title')")
+    named = "[...document.querySelectorAll('article p a')].find((one) => one.textContent === '3')"
+    assert browser.ask(f"{named}.parentElement.textContent").startswith("out (named at line 3): differs in 24 of")
+    assert browser.ask(f"{named}.getAttribute('href')") == LINK + ":3"
+    browser.ask(f"{named}.focus()")
+    browser.press("Enter")
+    browser.until("document.querySelector('.source .wanted')")
+    assert browser.ask("document.activeElement.textContent") == "three = 3"
+    browser.ask("history.back()")
+    browser.until("!document.querySelector('.source .wanted')")
 
 
 @pytest.mark.slow

@@ -86,6 +86,18 @@ def test_a_finding_and_the_source_that_it_names(root, put):
     assert cell.finding and not cell.source
 
 
+def test_an_output_that_differs_knows_the_line_that_names_it(root, put):
+    text = REPRO.partition("def run")[0] + "def run():\n    return {'out': 1}\n"
+    (root / "repros/one.py").write_text(text)
+    key = {"key": {"repro_sha256": hashlib.sha256(text.encode()).hexdigest()}, "differences": [DIFFERS]}
+    put(1)
+    put(20, "fail", **key)
+    (cell,) = collected(root).cells
+    assert text.splitlines()[cell.outputs[0].line - 1] == "    return {'out': 1}"
+    (root / "repros/one.py").write_text(text + "\n")
+    assert collected(root).cells[0].outputs[0].line == 0
+
+
 def test_a_contradiction_is_held_against_the_other_side(root, put):
     emulated, on_gpu = put(1, host="embedded"), put(2, "fail", ptx="bad")
     found = collected(root)
