@@ -376,7 +376,8 @@ def _wrong_end(case: Case, outcome: Outcome) -> str:
     says = f'the claim states `outcome = "{declared}"`'
     if outcome.kind == "outputs":
         names = ", ".join(outcome.outputs)
-        return f"{says}, but run() returned {names}\nfix: if that is right, remove `outcome` from [tool.repro]"
+        fix = "if that is right, remove `outcome` from the file's [tool.repro]"
+        return f"{says}, but run() returned {names}\nfix: {fix}"
     if outcome.kind in ("error", "timeout", "crash"):
         return (
             outcome.text or f"{outcome.kind}, and not a word on why"

@@ -1,4 +1,4 @@
-"""How NVIDIA's compiler is expected to differ from the claim of a repro: the key `nvidia` of `[tool.repro]`.
+"""How NVIDIA's compiler is expected to differ from the claim of a repro: the key `nvidia` of its block.
 
     # nvidia = { rejected = "UNSUP_EARLY_EXIT" }      every release refuses the program, with this id or words
     # nvidia = { outputs = { out = [1, 2] } }                these outputs have other values

@@ -1,4 +1,4 @@
-"""The keys of `[tool.repro]` about outputs not simply equal to something: allowed, mask, runs, poison, silicon.
+"""Keys of the file's block about outputs not simply equal to something: allowed, mask, runs, poison, silicon.
 
 `source` is repro_file.Source, whose errors point at the key.
 """

@@ -1,4 +1,4 @@
-"""A claim about what a program prints and how it exits: a file with a `[tool.repro]` table and no `run()`.
+"""A claim about what a program prints and how it exits: a file whose block has a `[tool.repro]` table, and no `run()`.
 
     # compare = { stdout = "numbers rel:1e-6" }   text (the default) | numbers | numbers rel:R | abs:A | close:R,A
     # compare = { stdout = "text", stderr = "text" }      what goes to standard error too

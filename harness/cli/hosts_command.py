@@ -86,7 +86,8 @@ def _hosts(arguments: argparse.Namespace) -> int:
     except (settings.BadSettings, targets.BadTarget, hosts.HostError) as error:
         raise UsageError(str(error)) from None
     if not machines:
-        text = "no hosts: name one of ssh_config, as in `repro hosts p1`, or write [tool.repro.pools.NAME]"
+        fix = "name one of ssh_config, as in `repro hosts p1`, or write [tool.repro.pools.NAME] in pyproject.toml"
+        text = f"no hosts: {fix}"
         document.give(arguments, {"pools": {}, "hosts": []}, text)
         return HOLDS
     chosen = {name: members for name, members in pools.items() if not wanted or f"pool:{name}" in arguments.names}

@@ -115,9 +115,8 @@ def _pool(text: str, pools: Mapping[str, tuple[str, ...]]) -> Target:
     if name not in pools:
         near = difflib.get_close_matches(name, pools, 1)
         known = f"the pools are {', '.join(pools)}" if pools else "pyproject.toml has none"
-        fix = (
-            f"write `pool:{near[0]}`" if near else f'write [tool.repro.pools.{name or "NAME"}] with hosts = ["p1:0-7"]'
-        )
+        table = f"[tool.repro.pools.{name or 'NAME'}] in pyproject.toml"
+        fix = f"write `pool:{near[0]}`" if near else f'write {table} with hosts = ["p1:0-7"]'
         raise BadTarget(f"unknown pool {name!r}: {known}\nfix: {fix}")
     members = []
     for one in pools[name]:

@@ -1,4 +1,4 @@
-"""Where an output gets its name, in every way to write a dict of outputs."""
+"""The line that names an output, for every way to write a dict of outputs."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_a_dict_over_several_lines():
     assert [line_of(text, name) for name in ("a", "b")] == [4, 6]
 
 
-def test_a_read_is_no_name():
+def test_a_read_gives_no_name():
     assert line_of('def run():\n    x = given["out"]\n    return make(out=x)\n', "out") == 0
 
 

@@ -1,4 +1,4 @@
-"""Keys of [tool.repro] about outputs that are not simply equal to something: each complaint whole."""
+"""Keys of the file's block ([tool.repro]) about outputs that are not simply equal to something: each complaint whole."""
 
 import pytest
 

@@ -46,7 +46,10 @@ def test_a_pool_is_one_target():
         ("p1:0,0-3", "p1:0,0-3: GPU 0 is named twice\nfix: name it once"),
         ("local:0-3", "local:0-3: local is this machine and has one slot\nfix: write `local`, or make this machine"),
         ("pool:h10", "unknown pool 'h10': the pools are h100, odd, here, deep\nfix: write `pool:h100`"),
-        ("pool:", "unknown pool '': the pools are h100, odd, here, deep\nfix: write [tool.repro.pools.NAME] with"),
+        (
+            "pool:",
+            "unknown pool '': the pools are h100, odd, here, deep\nfix: write [tool.repro.pools.NAME] in pyproject.toml with",
+        ),
         ("pool:odd", "the pool odd: p1:x: 'x' is not a list of GPUs\n"),
         ("pool:here", "the pool here has 'local', which is not a host over SSH\nfix: name hosts, as in `p1:0-7`"),
         ("pool:deep", "the pool deep has 'pool:h100', which is not a host over SSH\n"),
@@ -61,7 +64,7 @@ def test_invalid_targets(text, why):
 def test_without_pools_the_error_shows_how_to_write_one():
     with pytest.raises(BadTarget) as error:
         parse("pool:h100", {})
-    said = "unknown pool 'h100': pyproject.toml has none\nfix: write [tool.repro.pools.h100] with hosts = [\"p1:0-7\"]"
+    said = "unknown pool 'h100': pyproject.toml has none\nfix: write [tool.repro.pools.h100] in pyproject.toml with hosts = [\"p1:0-7\"]"
     assert str(error.value) == said
 
 
