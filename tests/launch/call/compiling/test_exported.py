@@ -3,10 +3,13 @@
 Modules tested here: dsl/launch/export/object_file.py, dsl/lower/exported.py.
 """
 
+import pickle
 import subprocess
 
 import pytest
 
+from dsl.core.errors import DSLUserCodeValueError
+from dsl.launch.export.object_file import FORMAT, read_about
 from tests import fork_server
 
 EXPORT = """
@@ -108,6 +111,18 @@ print(error_of(lambda: add(*[t(np.zeros(34, np.float32))] * 2, 1.0, 0)))
         "ValueError: Mismatched a.shape[0] on argument #1",
         "ValueError: author.py:15:9: ValueError",
     ]
+
+
+def test_an_object_of_another_release_or_python_is_refused():
+    line = b"compiled function, format 1, python 3.1\n"
+    with pytest.raises(DSLUserCodeValueError) as refused:
+        read_about(line + b"data", "the function `add` of built/add.o")
+    assert refused.value.id == "EXPORT_OTHER_FORMAT"
+    message = (
+        f"the function `add` of built/add.o was exported by another release ({line.decode().strip()}), this one reads "
+    )
+    assert message + FORMAT.decode().strip() in str(refused.value)
+    assert read_about(FORMAT + pickle.dumps({"a": 1}), "it") == {"a": 1}
 
 
 def test_files_and_names_that_are_not_there_are_refused(folder):
