@@ -179,7 +179,7 @@ def test_an_outcome_is_accepted_only_if_it_is_declared(pytester, repros):
             "fail: rejected: one.py:8:1: UNSUP_X",
             "rejected:",
             "one.py:8:1: UNSUP_X",
-            'if that is what the claim states, write `outcome = "rejected"` in [[]tool.repro[]]',
+            'if that is what the claim states, write `outcome = "rejected"` in the file\'s [[]tool.repro[]]',
         ]
     )
     repros(one=(OUTCOME, 'outcome = "rejected"'))
