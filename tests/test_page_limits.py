@@ -60,13 +60,13 @@ dsl.alias.install("emulator")
 imports, expressions = json.load(sys.stdin)
 names = {}
 exec(imports, names)
-said = []
+found = []
 for expression in expressions:
     try:
-        said.append(f"no error: {eval(expression, names)!r}")
+        found.append(f"no error: {eval(expression, names)!r}")
     except Exception as error:
-        said.append(f"refused: {error}")
-print(json.dumps(said))
+        found.append(f"refused: {error}")
+print(json.dumps(found))
 """
 
 

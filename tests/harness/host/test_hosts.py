@@ -1,5 +1,7 @@
 """Hosts: their names, and the message if there is no device."""
 
+import sys
+
 import pytest
 
 from harness import judge
@@ -59,3 +61,18 @@ def test_the_emulator_computes_as_one_gpu():
     assert Host("embedded", "emulator").other_silicon("h100") == Host("embedded", "emulator").other_silicon("") == ""
     text = 'the claim states `silicon = "a100"`, but embedded computes as h100'
     assert Host("embedded", "emulator").other_silicon("a100") == text
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        (hosts.Host("embedded", "emulator"), f"the one of this command, {sys.prefix}"),
+        (hosts.Host("embedded", "emulator", compiler="nvidia==4.6.3"), "made by uv for nvidia==4.6.3, in /cache/gpu-repro"),
+        (hosts.Host("p1", "cuda"), "made there by uv from what the repro needs, in ~/.cache/gpu-repro"),
+        (hosts.Host("p1", "cuda", settings=hosts.Settings(python="/opt/p")), "/opt/p, the host's setting `python`"),
+        (hosts.Host("p1", "cuda", settings=hosts.Settings(workdir="~/k")), "the project ~/k, the host's setting `workdir`"),
+    ],
+)  # fmt: skip
+def test_the_source_of_an_environment(monkeypatch, host, said):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert host.environment() == said
