@@ -1,4 +1,5 @@
-"""Fixes of the emulator's findings cure CuTe DSL programs: each is broken, found with a fix, and silent once edited.
+"""Fixes of the emulator's findings cure CuTe DSL programs: each is broken, found with a fix, and silent once edited, by
+hand and by the edit that the finding proposes.
 
 A line of a kernel that begins with `-` is in the broken one alone, one with `+` in the cured one. All run in one process.
 """
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import fork_server
+from tests.edits import applied
 
 HEAD = """import torch
 import cutlass, cutlass.cute as cute
@@ -115,16 +117,16 @@ PROGRAMS = {
           y[t] = s[63 - t]
         """),
 }  # fmt: skip
+NO_EDIT = {"a scan in one statement", "a histogram without atomics", "one lane at elect_one"}
 DRIVER = """import json, runpy, sys
-from dsl.exceptions import OutcomeError
-texts = {}
+reports = {}
 for file in sys.argv[1:]:
     try:
         runpy.run_path(file, run_name="__main__")
-        texts[file] = ""
+        reports[file] = "", None
     except Exception as error:
-        texts[file] = str(error)
-print(json.dumps(texts))
+        reports[file] = str(error), error.finding.get("edit")
+print(json.dumps(reports))
 """
 
 
@@ -136,7 +138,8 @@ def source(edit: str, cured: bool) -> str:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory) -> dict[str, str]:
+def reports(tmp_path_factory) -> dict[str, tuple[str, dict | None]]:
+    """By file: the report and the edit of its finding; of kNedited.py, which has the edit that kN.py proposes, too."""
     folder: Path = tmp_path_factory.mktemp("cures")
     files = []
     for number, (_, edit) in enumerate(PROGRAMS.values()):
@@ -144,6 +147,17 @@ def reports(tmp_path_factory) -> dict[str, str]:
             files.append(f"k{number}{'cured' if cured else ''}.py")
             (folder / files[-1]).write_text(source(edit, cured))
     (folder / "driver.py").write_text(DRIVER)
+    found = run(folder, files)
+    edited = {}
+    for file, (_, edit) in found.items():
+        if edit is not None:
+            edited[f"{file[:-3]}edited.py"] = applied((folder / file).read_text(), edit)
+    for file, text in edited.items():
+        (folder / file).write_text(text)
+    return found | run(folder, list(edited))
+
+
+def run(folder: Path, files: list[str]) -> dict[str, tuple[str, dict | None]]:
     done = fork_server.run(["-m", "dsl", "--check", "all", "driver.py", *files], cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -154,6 +168,14 @@ def test_the_fix_cures(reports, number):
     fix, _ = [*PROGRAMS.values()][number]
     for line in range(9, 0, -1):
         fix = fix.replace(f"%{line}", str(FIRST + line - 1))
-    text = reports[f"k{number}.py"]
+    text, _ = reports[f"k{number}.py"]
     assert text.partition("\nfix: ")[2] == fix.replace("FILE", f"k{number}.py"), text
-    assert reports[f"k{number}cured.py"] == ""
+    assert reports[f"k{number}cured.py"][0] == ""
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=list(PROGRAMS))
+def test_the_edit_of_the_finding_cures(reports, number):
+    _, edit = reports[f"k{number}.py"]
+    assert (edit is None) == ([*PROGRAMS][number] in NO_EDIT)
+    if edit is not None:
+        assert edit["file"] == f"k{number}.py" and reports[f"k{number}edited.py"][0] == ""

@@ -14,8 +14,10 @@ from dsl.emulator.check.access import kind_of
 from dsl.emulator.check.numbers import access
 from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis import cluster_report, flags, frames, group_waits
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Edit, Fix
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.ptx.traits import ARRIVE, BARRIER, CLUSTER, COPY, EXCHANGE, FENCE, WAIT
+from dsl.emulator.ptx.traits import ARRIVE, BARRIER, CLUSTER, COPY, EXCHANGE, FENCE, PRODUCT, WAIT
 from dsl.span import Span, short
 
 _FARTHEST = 64  # bytes from the address of an access to one that it touches
@@ -97,11 +99,8 @@ class Between:
 
     def lines(self) -> tuple[str, str]:
         """The lines of the first and the second access, in the function that calls both where they are in others."""
-        a, b = (frames.of(self.launch, each.instr).author for each in (self.first, self.second))
-        if not a or not b:
-            return self.named(None, self.first.instr), self.named(None, self.second.instr)
-        level = next((i for i, (x, y) in enumerate(zip(a, b)) if _line(x) != _line(y)), min(len(a), len(b)) - 1)
-        return self.named(a[level], self.first.instr), self.named(b[level], self.second.instr)
+        a, b = frames.apart(self.launch, self.first.instr, self.second.instr) or (None, None)
+        return self.named(a, self.first.instr), self.named(b, self.second.instr)
 
     @property
     def goes_round(self) -> bool:
@@ -122,13 +121,22 @@ class Between:
         """The missing part of a flag between two blocks, or scopes that are too narrow; None if no flag is meant."""
         either = self.mine.kind | self.other.kind
         if self.mine.kind & self.other.kind & access.STRONG and either & access.NEAR:
+            edit = self._wider()
             if either & access.CTA:
-                return (
-                    "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block"
+                return Fix(
+                    "give both the scope .gpu, or .cluster for blocks of one cluster: .cta is for threads of one block",
+                    edit,
                 )
-            return "give both the scope .gpu: .cluster is for threads of one cluster"
+            return Fix("give both the scope .gpu: .cluster is for threads of one cluster", edit)
         after = self.other.after or self._text_after(self.other)
-        return flags.fix(self.sites, after, self.mine.before, self.place, self.is_one_block)
+        return flags.fix(self.launch, after, self.mine.before, self.place, self.mine.instr, self.is_one_block)
+
+    def _wider(self) -> Edit | None:
+        """The edit that widens the scope of both accesses, if one line has it."""
+        sides = self.mine, self.other
+        near = [each.instr for each in sides if each.kind & access.NEAR]
+        found = {propose.change(self.launch, "the scope of the GPU", each) for each in near}
+        return found.pop() if len(found) == 1 else None
 
     def _text_after(self, side: Access) -> list[Row]:
         """The rows after an access in the text, for a block that has ended: as if each wrote the flag."""
@@ -149,7 +157,7 @@ class Between:
     def relaxed(self) -> str | None:
         """The fix of an arrival that the other thread passed and that orders no memory."""
         instrs = (self.sites[row.site] for row in (*self.other.after, *self.other.passed))
-        return next(filter(None, map(cluster_report.instead_of_relaxed, instrs)), None)
+        return next(filter(None, (cluster_report.instead_of_relaxed(self.launch, each) for each in instrs)), None)
 
     def fix(self) -> str:
         """The fix, in one sentence or two."""
@@ -164,12 +172,26 @@ class Between:
         waits = self.waits(group_waits.CP_ASYNC, self.way)
         if waits.done is not None:
             return None
+        if (text := waits.why_not(line)) is not None:
+            return text
         late = ", then a barrier of the block," if self.first.thread != self.second.thread else ""
         commit = "" if waits.is_committed else "commit the group and "
-        return waits.why_not(line) or f"{commit}wait for the copy (cp.async.wait_group 0){late} before {here}"
+        names = ["wait for copies"] if waits.is_committed else ["commit of copies", "wait for copies"]
+        names += ["barrier of the block"] * bool(late)
+        edit = propose.before(self.launch, names, self.first.instr, self.second.instr)
+        is_whole = late or not self.second.instr.traits & PRODUCT  # a wgmma reads what others copied too
+        return Fix(f"{commit}wait for the copy (cp.async.wait_group 0){late} before {here}", edit if is_whole else None)
 
     def waits(self, family: group_waits.Family, rows: list[Row]) -> group_waits.Waits:
-        return group_waits.Waits(family, self.sites, rows, self.place)
+        return group_waits.Waits(family, self.launch, rows, self.place)
+
+    def put(self, names: list[str], since: Row | None = None) -> Edit | None:
+        """The edit that puts statements between both accesses: after the row `since`, else after the last one that
+        does what the first access does."""
+        if self.goes_round:
+            return propose.end_of_round(self.launch, names, self.first.instr, self.second.instr)
+        start = self.sites[since.site] if since is not None else self._last_like_first()
+        return propose.after(self.launch, names, start, self.second.instr)
 
     @property
     def comes_before(self) -> bool:
@@ -181,17 +203,28 @@ class Between:
         """Whether this access comes after the other one in the program, as this thread has made that too."""
         return self.mine is self.second and any(row.site == self.other.row.site for row in self.mine.before)
 
-    def barrier(self) -> str:
-        """The barrier to put."""
+    def meeting(self) -> Edit | None:
+        """The edit that lets the blocks of a cluster meet between both accesses, if no other one would do."""
+        passed = (
+            self.sites[row.site].traits & (BARRIER | CLUSTER) for row in (*self.first.passed, *self.second.passed)
+        )
+        has_arrived = any(traits == BARRIER | CLUSTER for traits in passed)  # before the first access
+        if has_arrived or (self.mine.kind ^ self.other.kind) & access.STRONG:
+            return None
+        return self.put(["barrier of the cluster"])
+
+    def barrier(self) -> tuple[str, str]:
+        """The barrier to put: in words, and the name of its statement."""
         threads = self.launch.ctx.threads
-        absent = self._absent()
+        absent, name = self._absent(), "barrier of the block"
         if self.one_warp and threads <= 32:
-            text = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)"
+            text, name = "a barrier of the warp (bar.warp.sync) or of the block (bar.sync)", "barrier of the warp"
         elif self.one_warp and absent and all(self._is_elsewhere(warp) for warp in {each // 32 for each in absent}):
-            return "a barrier of the warp (bar.warp.sync), or of the warps that come (bar.sync ID, COUNT)"
+            text = "a barrier of the warp (bar.warp.sync), or of the warps that come (bar.sync ID, COUNT)"
+            return text, "barrier of the warp"
         else:
             text = "a barrier of the block (bar.sync)"
-        return f"{text} that all its threads reach" if absent else text
+        return f"{text} that all its threads reach" if absent else text, name
 
     def _is_elsewhere(self, warp: int) -> bool:
         """Whether no thread of another warp ever makes the first access."""
@@ -207,20 +240,20 @@ class Between:
         plain = not (self.first.kind | self.second.kind) & access.STRONG
         if both_write and plain and a == b and not self.goes_round:
             return "let one thread write it, or use an atomic"
-        why = self._looks_like_order()
+        (barrier, name), edit, why = self.barrier(), None, self._looks_like_order()
         if self.goes_round:
-            text = f"put {self.barrier()} " + self._between_rounds(a, b)
+            text, edit = f"put {barrier} " + self._between_rounds(a, b), self.put([name])
         elif a == b and self._updates():
             return f"use an atomic at {a}: several threads read and write this place there"
         elif a == b and not self.first.writes:
-            text = f"let {a} read into a register, then put {self.barrier()}, and only then write"
+            text = f"let {a} read into a register, then put {barrier}, and only then write"
         elif a == b:
-            text = f"part {a}: put {self.barrier()} between the write and the read"
+            text = f"part {a}: put {barrier} between the write and the read"
         else:
-            text = f"put {self.barrier()} between {self._end_of_first(a)} and {b}"
+            text, edit = f"put {barrier} between {self._end_of_first(a)} and {b}", self.put([name])
         if both_write and (self.first.kind ^ self.second.kind) & access.STRONG:
             text += "; or make both atomic"
-        return f"{text}; {why}" if why else text
+        return Fix(f"{text}; {why}" if why else text, edit)
 
     def _between_rounds(self, a: str, b: str) -> str:
         """After the lower of two lines, which the rest of the round may need too, and before the higher one."""
@@ -244,13 +277,21 @@ class Between:
 
     def _end_of_first(self, line: str) -> str:
         """From where on a barrier helps: once a copy was waited for; once the last one has written, or read."""
+        last = self._last_like_first()
+        named = self.named(frames.place_of(self.launch, last), last)
+        if last is self.first.instr:
+            return line
+        return f"the wait at {named}" if self.first.instr.traits & COPY else named
+
+    def _last_like_first(self) -> Instr:
+        """The last instruction before the second access that does what the first one does; of a copy its wait."""
         if self.first.instr.traits & COPY:
             done = self.waits(group_waits.CP_ASYNC, self.way).done
-            return f"the wait at {self.place(done)}" if done else line
+            return self.sites[done.site] if done else self.first.instr
         alike = [row for row in (*self.first.passed, *self.second.passed) if self._is_like_first(row)]
         last = max(alike, key=lambda row: row.position, default=self.first.row)
-        named = self.place(last)
-        return named if named not in self.lines() and frames_are_flat(self, last) else line
+        is_new = self.place(last) not in self.lines() and frames_are_flat(self, last)
+        return self.sites[last.site] if is_new else self.first.instr
 
     def _is_like_first(self, row: Row) -> bool:
         """Whether it writes, or reads, what is shared as the first access does."""
@@ -306,9 +347,10 @@ class Between:
         if not ones and not others:
             return None
         if others and "arrive" in self.mods(others[-1]):
-            return (
+            return Fix(
                 f"wait at {self.place(others[-1])} (bar.sync): bar.arrive there does not wait, so nothing is ordered "
-                "before what follows"
+                "before what follows",
+                propose.change(self.launch, "a barrier that waits", self.sites[others[-1].site]),
             )
         if ones and others:
             return self._two_barriers(ones[0], others[-1])
@@ -341,21 +383,25 @@ class Between:
         row = next(iter([*ones, *others]), None)
         if row is None:
             return None
-        at = self.place(row)
+        at, instr = self.place(row), self.sites[row.site]
+        whole = propose.change(self.launch, "a barrier of the whole warp", instr)
         if not self.one_warp:
-            return (
+            return Fix(
                 f"put a barrier of the block (bar.sync) in the place of the one of the warp at {at}: the threads are "
-                f"of warps {self.first.thread // 32} and {self.second.thread // 32}"
+                f"of warps {self.first.thread // 32} and {self.second.thread // 32}",
+                propose.change(self.launch, "a barrier of the block", instr) if others else None,
             )
         if not (ones and others):
             absent = self.second if ones else self.first
             if absent is self.first is self.mine:
                 return None
-            return f"let lane {absent.lane} pass the barrier of the warp at {at} too, with all lanes in its mask (-1)"
+            text = f"let lane {absent.lane} pass the barrier of the warp at {at} too, with all lanes in its mask (-1)"
+            return Fix(text, whole if instr.guard is not None else None)
         masks = ones[0].value & 0xFFFFFFFF, others[-1].value & 0xFFFFFFFF
-        return (
+        return Fix(
             f"give the barrier of the warp at {at} one mask that has both lanes, {self.first.lane} and "
-            f"{self.second.lane}: -1 has all; it is 0x{masks[0]:x} for the one and 0x{masks[1]:x} for the other"
+            f"{self.second.lane}: -1 has all; it is 0x{masks[0]:x} for the one and 0x{masks[1]:x} for the other",
+            whole,
         )
 
     def _mbarrier(self) -> str | None:
@@ -368,7 +414,10 @@ class Between:
         for row in self.first.passed:
             if self.sites[row.site].traits & ARRIVE and row.value == address:
                 if not self._orders(row):
-                    return f"make the arrival at {self.place(row)} a release: .relaxed orders no memory"
+                    return Fix(
+                        f"make the arrival at {self.place(row)} a release: .relaxed orders no memory",
+                        propose.change(self.launch, "a release", self.sites[row.site]),
+                    )
                 parity = 1 - (wait.value >> trail.PARITY & 1)
                 return (
                     f"wait for parity {parity} at {self.place(wait)}: the phase that it waited for had ended before "
@@ -386,7 +435,8 @@ class Between:
 
     def _flag(self) -> str | None:
         """A flag that the first writes and the second reads with no release or no acquire."""
-        return flags.fix(self.sites, self.first.after, self.second.before, self.place, self.is_one_block)
+        first, second = self.first.after, self.second
+        return flags.fix(self.launch, first, second.before, self.place, second.instr, self.is_one_block)
 
 
 def frames_are_flat(between: Between, row: Row) -> bool:

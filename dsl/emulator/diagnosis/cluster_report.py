@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import ARRIVE, BARRIER
@@ -40,7 +42,10 @@ def not_arrived(launch, instr: Instr) -> tuple[str, str]:
     """The message and the fix of a wait at the barrier of the cluster without an arrival."""
     return (
         "the thread waits at the cluster's barrier, and has not arrived there since it waited last",
-        "let the threads that wait arrive first: barrier.cluster.arrive (cute.arch.cluster_arrive)",
+        Fix(
+            "let the threads that wait arrive first: barrier.cluster.arrive (cute.arch.cluster_arrive)",
+            propose.right_before(launch, "arrival at the cluster", instr),
+        ),
     )
 
 
@@ -49,21 +54,29 @@ def is_mate(launch, block: int) -> bool:
     return any(slot.ctx.block == block for slot in launch.mates)
 
 
-def instead_of_relaxed(instr: Instr) -> str | None:
+def instead_of_relaxed(launch, instr: Instr) -> Fix | None:
     """The fix of an arrival that orders no memory; None for another instruction."""
     mods = instr.mods
     if "relaxed" in mods and instr.traits & BARRIER:
-        return f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it"
+        return Fix(
+            f"write barrier.cluster.arrive (cute.arch.cluster_arrive) for `{instr.text}`, or fence before it",
+            propose.change(launch, "an arrival at the cluster that orders memory", instr),
+        )
     if "relaxed" in mods and instr.traits & ARRIVE:
-        return f"make the arrival `{instr.text}` a release"
+        return Fix(f"make the arrival `{instr.text}` a release", propose.change(launch, "a release", instr))
     return None
 
 
-def fix_of_exited(instr: Instr) -> str:
+def keep_alive(launch, instr: Instr) -> Fix:
+    """The fix of an access to memory of a block that may have ended."""
+    return Fix(KEEP_ALIVE, propose.at_end(launch, "barrier of the cluster", instr))
+
+
+def fix_of_exited(launch, instr: Instr) -> str:
     """The fix of an access to memory of a block that has exited."""
     if "multicast::cluster" in instr.mods:
         return f"leave the block out of the multicast's mask, or {KEEP_ALIVE}"
-    return KEEP_ALIVE
+    return keep_alive(launch, instr)
 
 
 def owner_of(launch, address: int):

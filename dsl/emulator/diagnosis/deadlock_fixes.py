@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 
 from dsl.emulator import families
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.machine import context
@@ -87,12 +89,13 @@ def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> st
         present = {t for other, ts in barriers.items() for t in ts if other[2] == number}
         come = 32 * len({t // 32 for t in present})
         text = f"let barrier {number} at {at} count the {come} threads that come, not {count}"
+        edit = propose.number(launch, launch.code.sites[key[1]], count, come) if len(barriers) == 1 else None
         left = 32 * len({t // 32 for t in exited} - {t // 32 for t in present})
         if left and come + left >= count:
             text += f"; or let {ranges(exited)}, which left, come to it first"
         elif ctx.threads >= count:
             text += f"; or let {count - come} threads more come to it"
-        return text
+        return Fix(text, edit)
     return None
 
 

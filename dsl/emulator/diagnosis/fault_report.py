@@ -48,7 +48,7 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         message = f"{_access(launch, instr)} is not aligned to {n} bytes (it is {ctx.address % n} past)"
         return message, f"keep the address a multiple of {n}, or use narrower accesses"
     if ctx.status == context.EXITED:
-        return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(instr)
+        return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(launch, instr)
     if not ctx.detail and (bad := cluster_report.rank_of_nobody(ctx, ctx.address)) is not None:
         return cluster_report.no_block(launch, bad)
     freed = None if ctx.detail else launch.memory.freed(ctx.address)

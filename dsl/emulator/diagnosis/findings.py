@@ -9,6 +9,8 @@ from dsl.emulator import families
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames, places, report
 from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.edits import edit, propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.machine import context
@@ -70,8 +72,10 @@ def _of_any(race: Race, between: Between, who: str) -> tuple[str, str]:
     """The message and the fix of a race that no family tells of."""
     launch, ctx = race.launch, race.launch.ctx
     if "nc" in race.mine.mods and race.its_kind & access.WRITE:
-        return f"{race.does}, which {who} {race.did} at {race.at}: .nc may give what was there before the launch", (
-            "load it without .nc (in CUDA C++ without `__ldg` and `const __restrict__`), or write it in a launch before"
+        return f"{race.does}, which {who} {race.did} at {race.at}: .nc may give what was there before the launch", Fix(
+            "load it without .nc (in CUDA C++ without `__ldg` and `const __restrict__`), or write it in a launch "
+            "before",
+            propose.change(launch, "a load of what may change", race.mine),
         )
     if race.its_kind & access.ASYNC:
         message = f"{race.does}, which a copy that was not waited for writes"
@@ -81,20 +85,23 @@ def _of_any(race: Race, between: Between, who: str) -> tuple[str, str]:
             ordered = "no barrier of the cluster between"
         message = f"{race.does}, which {who} {race.did} at {race.at}: {ordered}"
     if (race.mine.traits | race.other.traits) & MBARRIER and not race.its_kind & access.ASYNC:
-        return message, cluster_report.BARRIER_BETWEEN.format(race.at, race.here)
+        return message, Fix(
+            cluster_report.BARRIER_BETWEEN.format(race.at, race.here),
+            between.put(["barrier of the block"]) if between.is_one_block else None,
+        )
     return message, _race_fix(launch, between)
 
 
 def _race_fix(launch, between: Between) -> str:
     ctx = launch.ctx
     if (weak := between.relaxed()) is not None:
-        return f"{weak}; .relaxed orders no memory"
+        return Fix(f"{weak}; .relaxed orders no memory", edit.of(weak))
     if between.is_one_block:
         return between.fix()
     if (text := between.fix_of_blocks()) is not None:
         return text
     if cluster_report.is_mate(launch, ctx.other_block):
-        return cluster_report.MEET + between.why_not_met()
+        return Fix(cluster_report.MEET + between.why_not_met(), between.meeting())
     alone = (
         "let one block write it, or use an atomic"
         if ctx.detail & ctx.other_kind & access.WRITE

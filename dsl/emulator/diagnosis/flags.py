@@ -10,40 +10,50 @@ from collections.abc import Callable
 from dsl.emulator.check import ordering
 from dsl.emulator.check.numbers import scope
 from dsl.emulator.check.trail import Row
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import FENCE, READS, STORE, UPDATES
 
 
 def fix(
-    sites: list[Instr], after: list[Row], before: list[Row], place: Callable[[Row], str], is_one_block: bool
-) -> str | None:
+    launch, after: list[Row], before: list[Row], place: Callable[[Row], str], second: Instr, is_one_block: bool
+) -> Fix | None:
     """The missing part of a flag; None if there is no flag, or all is there. `after`: the rows of one thread after its
-    access, `before`: the rows of the other one before its own; `place` names the line of a row."""
+    access, `before`: the rows of the other one before its own, `second`; `place` names the line of a row."""
+    sites: list[Instr] = launch.code.sites
     written = {row.value: row for row in reversed(after) if is_strong(sites[row.site]) and _writes(sites[row.site])}
     for read in reversed(before):
         instr = sites[read.site]
         if is_strong(instr) and instr.traits & (READS | UPDATES) and read.value in written:
-            return _lacks(sites, after, before, written[read.value], read, place, is_one_block)
+            return _lacks(launch, after, before, written[read.value], read, place, second, is_one_block)
     return None
 
 
-def _lacks(sites, after, before, write: Row, read: Row, place, is_one_block: bool) -> str | None:
+def _lacks(launch, after, before, write: Row, read: Row, place, second: Instr, is_one_block: bool) -> Fix | None:
+    sites = launch.code.sites
     fences = [
         [row for row in after[: after.index(write)] if _is_fence(sites[row.site])],
         [row for row in before[before.index(read) :] if _is_fence(sites[row.site])],
     ]
     releases = bool(fences[0]) or not ordering.RELEASES.isdisjoint(sites[write.site].mods)
     acquires = bool(fences[1]) or not ordering.ACQUIRES.isdisjoint(sites[read.site].mods)
-    lacks = []
+    lacks, edits = [], []
+    fence = "fence of the block" if is_one_block else "fence of the GPU"
     if not releases:
         lacks.append(f"make the write of the flag at {place(write)} a release (a fence before it, or .release)")
+        edits.append(propose.change(launch, "a release", sites[write.site])
+                     or propose.right_before(launch, fence, sites[write.site]))  # fmt: skip
     if not acquires:
         lacks.append(f"make the read of the flag at {place(read)} an acquire (a fence after it, or .acquire)")
+        edits.append(propose.change(launch, "an acquire", sites[read.site])
+                     or propose.after(launch, [fence], sites[read.site], second))  # fmt: skip
     if not lacks and not is_one_block:
         rows = (write, *fences[0], read, *fences[1])
         narrow = [row for row in rows if ordering.scope_of(sites[row.site]) == scope.CTA]
         lacks += [f"give the flag the scope .gpu at {place(row)}: .cta is for one block" for row in narrow]
-    return " and ".join(lacks) or None
+        edits += [propose.change(launch, "the scope of the GPU", sites[row.site]) for row in narrow]
+    return Fix(" and ".join(lacks), edits[0] if len(edits) == 1 else None) if lacks else None
 
 
 def _is_fence(instr: Instr) -> bool:

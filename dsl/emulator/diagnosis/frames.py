@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from os.path import normpath
 from typing import NamedTuple
 
 from dsl.emulator.ptx.syntax import Instr
@@ -58,9 +59,20 @@ def place_of(launch, instr: Instr) -> Span | None:
     return of(launch, instr).place
 
 
+def apart(launch, one: Instr, other: Instr) -> tuple[Span, Span] | None:
+    """The author's places of two instructions in the function that leads to both; None if one has no place."""
+    ours, theirs = of(launch, one).author, of(launch, other).author
+    if not ours or not theirs:
+        return None
+    pairs = [*zip(ours, theirs)]
+    return next(((a, b) for a, b in pairs if (a.file, a.line) != (b.file, b.line)), pairs[-1])
+
+
 def is_library(file: str) -> bool:
     """Whether a file belongs to CUDA's headers, CUTLASS, an installed package or Python's library."""
-    return is_installed_file(file) or is_library_file(file) or is_our_file(file) or bool(_HEADERS.search(file))
+    return (
+        is_installed_file(file) or is_library_file(file) or is_our_file(file) or bool(_HEADERS.search(normpath(file)))
+    )
 
 
 def _name(place: Span) -> str:

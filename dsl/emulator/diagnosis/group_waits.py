@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dsl.emulator.check.trail import Row
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import COPY
 
@@ -17,19 +19,20 @@ class Family(NamedTuple):
     is_bulk: bool
     commit: str
     wait: str
+    commits: str  # the statement that commits
 
     def has(self, instr: Instr, what: str) -> bool:
         return bool(instr.traits & self.trait) and ("bulk" in instr.mods) == self.is_bulk and what in instr.mods
 
 
-CP_ASYNC = Family(COPY, False, "cp.async.commit_group", "cp.async.wait_group")
+CP_ASYNC = Family(COPY, False, "cp.async.commit_group", "cp.async.wait_group", "commit of copies")
 
 
 class Waits:
     """The commits and waits of a thread for an instruction, from the `rows` after it; `place` names the line of one."""
 
-    def __init__(self, family: Family, sites: list[Instr], rows: list[Row], place: Callable[[Row], str]):
-        self.family, self.place = family, place
+    def __init__(self, family: Family, launch, rows: list[Row], place: Callable[[Row], str]):
+        self.family, self.place, self.launch, sites = family, place, launch, launch.code.sites
         self.rows = [row for row in rows if sites[row.site].traits & family.trait]
         self.commits = [row for row in self.rows if family.has(sites[row.site], "commit_group")]
         alls = [row for row in self.rows if family.has(sites[row.site], "wait_all")]
@@ -57,23 +60,28 @@ class Waits:
     def _committed_before(self, wait: Row) -> int:
         return sum(self.rows.index(each) < self.rows.index(wait) for each in self.commits)
 
-    def why_not(self, line: str) -> str | None:
+    def why_not(self, line: str) -> Fix | None:
         """Why the waits that there are do not count, and the fix; None where there are none. `line` of the
         instruction."""
         if self.last is None:
             return None
         committed = self._committed_before(self.last)
         at, family = self.place(self.last), self.family
+        wait = self.launch.code.sites[self.last.site]
         if not committed:
-            return (
+            return Fix(
                 f"commit what {line} begins ({family.commit}) before the wait at {at}, which is for groups that were "
-                "committed"
+                "committed",
+                propose.right_before(self.launch, family.commits, wait),
             )
         left = committed - 1
         text = (
             f"write {family.wait} {left} at {at}: {self.last.value} leaves the last {self.last.value} groups on their "
             f"way, and {'only one was' if committed == 1 else f'{committed} were'} committed from {line} on"
         )
+        edit = propose.number(self.launch, wait, self.last.value, left)
         if family is not CP_ASYNC:
-            return text
-        return f"{text}. If this is so in the last rounds alone, commit a group in each round, also an empty one"
+            return Fix(text, edit)
+        return Fix(
+            f"{text}. If this is so in the last rounds alone, commit a group in each round, also an empty one", edit
+        )

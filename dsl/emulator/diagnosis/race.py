@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.edits.edit import Edit
 from dsl.emulator.ptx.syntax import Instr
 
 
@@ -26,3 +28,7 @@ class Race:
     at: str
     here: str
     between: Between | None
+
+    def put(self, names: list[str], since: Row | None = None) -> Edit | None:
+        """The edit that puts statements between both accesses of one block: see Between.put."""
+        return self.between.put(names, since) if self.between is not None else None

@@ -6,6 +6,7 @@ import warnings
 
 from dsl import exceptions
 from dsl.emulator.diagnosis import frames, language
+from dsl.emulator.diagnosis.edits import edit
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning
 from dsl.emulator.ptx.syntax import Instr
 from dsl.finding_kinds import ERROR, KINDS, NOTE
@@ -16,15 +17,18 @@ def error(
     launch, name: str, instr: Instr, message: str, rows: list[str], fix: str, block: tuple, thread: int, related=()
 ) -> Fault:
     """The Fault of a finding of level "error" at `instr`. `name`: a key of KINDS; `block`: its index; `thread`: linear;
-    `rows`: indented lines that come after the message; `related`: other accesses and waits, of `access`."""
+    `rows`: indented lines that come after the message; `fix`: an edit.Fix has an edit too; `related`: other accesses
+    and waits, of `access`."""
     kind = KINDS[name]
     assert kind.level == ERROR, name
     where = frames.of(launch, instr)
     place = where.place
+    proposed = edit.of(fix)
     fix = language.translated(fix, place.file if place else "")
     lines = [head(place, name), *source(place, message), *where.rows(), *rows, *([f"fix: {fix}"] if fix else [])]
     who, calls = launch.thread_index(thread), [exceptions.related_place(at, text) for at, text in where.called()]
     about = {"kernel": launch.entry_name, "block": list(block), "thread": list(who)}
+    about |= {"edit": proposed._asdict()} if proposed is not None else {}
     finding = exceptions.finding(name, message, fix, place, [*calls, *related], **about)
     return Fault(kind.outcome, block, who, instr.text, instr.line, place, "\n".join(lines), finding)
 

@@ -40,5 +40,53 @@ def test_an_instruction_without_a_function_keeps_its_name(tmp_path):
     assert language.translated("a barrier (bar.sync)", str(tmp_path / "none.py")) == "a barrier (bar.sync)"
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "code"),
+    [
+        ("import cutlass.cute as cute\n", "barrier of the block", ["cute.arch.sync_threads()"]),
+        ("from cutlass import cute as c, Int32\n", "barrier of the block", ["c.arch.sync_threads()"]),
+        ("import cutlass, cutlass.cute as qu\n", "barrier of the cluster",
+         ["qu.arch.cluster_arrive()", "qu.arch.cluster_wait()"]),
+        ("import cutlass.cute\n", "wait for a wgmma", ["cutlass.cute.nvgpu.warpgroup.wait_group(2)"]),
+        ("import cutlass\n", "barrier of the block", []),
+        ("import quadrants as qd\n", "barrier of the block", ["qd.simt.block.sync()"]),
+        ("import quadrants\n", "fence of the block", ["quadrants.simt.block.mem_fence()"]),
+        ("import quadrants as qd\n", "barrier of the warp", []),
+        ("from tvm.script import tirx as T\n", "proxy fence", ["T.ptx.fence.proxy_async()"]),
+        ("import triton.language as tl\n", "barrier of the block", ["tl.debug_barrier()"]),
+        ("#include <cuda_pipeline.h>\n", "wait for copies", ["__pipeline_wait_prior(0);"]),
+        ("", "wait for copies", []),
+    ],
+)  # fmt: skip
+def test_statements_as_a_file_writes_them(tmp_path, source, name, code):
+    file = tmp_path / ("kernel.py" if "import" in source else "kernel.cu")
+    file.write_text(source)
+    assert language.statements(name, language.of(str(file)), source, number=2) == code
+    assert language.statements("wait for a wgmma", None, source, number=2) == ["wgmma.wait_group.sync.aligned 2;"]
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "line", "made"),
+    [
+        ("a barrier of the block", language.CUTE, "    c.arch.sync_warp(15)  # all", "    c.arch.sync_threads()  # all"),
+        ("a barrier of the block", language.CUTE, "c.arch.sync_warp(); c.arch.sync_warp()", None),
+        ("a barrier of the block", language.CUTE, "cute.arch.sync_warp()", None),
+        ("a barrier that waits", language.CUTE, "c.arch.barrier_arrive(barrier_id=1)", "c.arch.barrier(barrier_id=1)"),
+        ("an arrival at the cluster that orders memory", language.CUTE, "c.arch.cluster_arrive_relaxed()",
+         "c.arch.cluster_arrive()"),
+        ("the scope of the GPU", language.CUTE, 'c.arch.atomic_add(p, 1, scope="cta")',
+         'c.arch.atomic_add(p, 1, scope="gpu")'),
+        ("a barrier of the whole warp", language.CUDA, "__syncwarp(0xffff);", "__syncwarp();"),
+        ("a barrier of the whole warp", None, "@%p bar.warp.sync 15;", "bar.warp.sync -1;"),
+        ("a release", None, "st.relaxed.gpu.u32 [%a], 1;", "st.release.gpu.u32 [%a], 1;"),
+        ("a load of what may change", None, "ld.global.L1::evict_last.nc.u32 %r, [%a];", "ld.global.L1::evict_last.u32 %r, [%a];"),
+    ],
+)  # fmt: skip
+def test_changes_of_a_line(name, of, line, made):
+    assert language.changed(name, of, "import cutlass.cute as c\n", line) == made
+
+
 def test_each_phrase_has_a_function_or_none_in_each_language():
     assert {len(functions) for functions in language.WORDS.values()} == {5}
+    assert {len(code) for code in language.STATEMENTS.values()} == {6}
+    assert set(language.STATEMENTS) >= language.OF_ALL

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dsl.emulator.check.divergence import APART
 from dsl.emulator.diagnosis import frames, places, report
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.families.barrier.check import AGAIN, ALONE, NUMBER_BITS, TOO_MANY
 from dsl.emulator.faults import Fault
@@ -135,8 +137,10 @@ def _barrier_counts(launch, instr):
 
 def _count_not_warps(launch, instr):
     count = launch.ctx.address
-    fix = f"let it count {-(-count // 32) * 32}: whole warps arrive, whichever of their lanes run"
-    return f"a barrier's thread count must be a multiple of 32, not {count}", fix
+    whole = -(-count // 32) * 32
+    fix = f"let it count {whole}: whole warps arrive, whichever of their lanes run"
+    edit = propose.number(launch, instr, count, whole)
+    return f"a barrier's thread count must be a multiple of 32, not {count}", Fix(fix, edit)
 
 
 FAULTS = {context.COLLISION: _collision, context.DIVERGED: _diverged}

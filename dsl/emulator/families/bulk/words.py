@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dsl.emulator.check.numbers import access, other_kind
 from dsl.emulator.diagnosis import cluster_report, frames, places, report
-from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.group_waits import Family
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk.check import StoresLeft
@@ -17,8 +18,9 @@ from dsl.emulator.ptx.traits import BARRIER, COPY, WAIT
 
 READ_WAIT = "cp.async.bulk.wait_group.read (`cute.arch.cp_async_bulk_wait_group(0, read=True)`)"
 WRITE_WAIT = "cp.async.bulk.wait_group (`cute.arch.cp_async_bulk_wait_group(0)`)"
-_GROUPS = Family(COPY, True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read")
+_GROUPS = Family(COPY, True, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read", "commit of bulk stores")
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
+_FENCE, _BARRIER = "proxy fence of shared memory", "barrier of the block"
 
 
 _NOUNS = {"cp": "bulk copy", "st": "asynchronous store", "red": "asynchronous reduction"}
@@ -78,48 +80,49 @@ def race(race: Race) -> tuple[str, str] | None:
             f"(mapa, mbarrier.arrive.release.cluster) that {here} waits for"
         )
     if is_bulk(other) and its_kind & access.ASYNC and not its_kind & access.WRITE:
-        return f"{does}, which the bulk store at {at} still reads: it was not waited for", _fix_of_store(
-            at, here, between
-        )  # fmt: skip
+        return f"{does}, which the bulk store at {at} still reads: it was not waited for", _fix_of_store(race)
     if is_bulk(other) and its_kind & access.ASYNC:
         noun = _NOUNS[other.opcode]
         message = f"{does}, which the {noun} at {at} still writes: nobody has waited for it"
-        return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
-            noun.split()[-1], at, here
-        )  # fmt: skip
+        return message, _before_copy(race, order) or order.fix_of_wait(noun.split()[-1], at, here)
     if is_bulk(mine) and its_kind & other_kind.UNPROXIED:
-        return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", (unproxied_fix(at, here, between))
+        return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", unproxied_fix(race)
     writes = my_kind & access.WRITE
     if is_bulk(mine) and writes and between is not None and between.comes_after and not order.other_waited():
-        fence = f"{_PROXY} and then " if its_kind & access.WRITE else ""
-        return f"{does}, which {who} {did} at {at}: no barrier between", (
-            f"put {fence}a barrier of the block (bar.sync) between {at} and {here}"
+        return f"{does}, which {who} {did} at {at}: no barrier between", _fence_and_barrier(
+            race, bool(its_kind & access.WRITE), "a barrier of the block (bar.sync)", at, here
         )
     if is_bulk(mine) and writes:
         return f"{does}, which {who} {did} at {at}: the slot was not given back", order.fix_of_slot(at, here)
     if is_bulk(mine) and between is not None and between.mine is between.first:
         done = between.waits(_GROUPS, between.other.passed).done
         wait = f"the wait at {between.place(done)}" if done else here
-        return f"{does}, which {who} {did} at {at}: no barrier between", f"put a barrier between {wait} and {at}"
+        return f"{does}, which {who} {did} at {at}: no barrier between", Fix(
+            f"put a barrier between {wait} and {at}", race.put([_BARRIER], done)
+        )
     if is_bulk(mine):
-        return f"{does}, which {who} {did} at {at}: no barrier between", (
-            f"put {_PROXY} and then a barrier between {at} and {here}"
+        return f"{does}, which {who} {did} at {at}: no barrier between", _fence_and_barrier(
+            race, True, "a barrier", at, here
         )
     if not its_kind & access.WRITE and between is not None and between.comes_before:
-        return f"{does}, which the bulk store at {at} read: no barrier between", (
-            f"put {_PROXY} and then a barrier between {here} and {at}"
+        return f"{does}, which the bulk store at {at} read: no barrier between", _fence_and_barrier(
+            race, True, "a barrier", here, at
         )
     if not its_kind & access.WRITE:
         waits = between.waits(_GROUPS, between.other.after) if between is not None else None
-        done = f"the wait at {waits.place(waits.done)}" if waits is not None and waits.done else at
-        return (
-            f"{does}, which the bulk store at {at} read: no barrier between",
-            f"put a barrier between {done} and {here}",
+        done = waits.done if waits is not None else None
+        since = f"the wait at {waits.place(done)}" if waits is not None and done else at
+        return f"{does}, which the bulk store at {at} read: no barrier between", Fix(
+            f"put a barrier between {since} and {here}", race.put([_BARRIER], done)
         )
     message = f"{does}, which {who} {did} at {at}: this thread has not waited for it"
-    return message, _before_copy(mine, my_kind, at, here, between, order) or order.fix_of_wait(
-        _NOUNS[other.opcode].split()[-1], at, here
-    )  # fmt: skip
+    return message, _before_copy(race, order) or order.fix_of_wait(_NOUNS[other.opcode].split()[-1], at, here)
+
+
+def _fence_and_barrier(race: Race, fences: bool, barrier: str, one: str, other: str) -> Fix:
+    """The fix that puts a barrier between two lines; `fences`: a proxy fence before it."""
+    fence = f"{_PROXY} and then " if fences else ""
+    return Fix(f"put {fence}{barrier} between {one} and {other}", race.put([*[_FENCE] * fences, _BARRIER]))
 
 
 def _in_global_memory(race: Race) -> tuple[str, str]:
@@ -134,58 +137,77 @@ def _in_global_memory(race: Race) -> tuple[str, str]:
         message = f"{race.does}, which the bulk store at {at} still writes: nobody has waited for its writes"
         fix = f"let the thread of the store wait until it has written, {WRITE_WAIT}: `.read` waits for its reads alone"
         is_own = (ctx.other_block, ctx.other_thread) == (ctx.block, ctx.thread)
-        return message, fix if is_own else f"{fix}; then {order}"
+        if is_own:
+            return message, fix
+        names = ["wait for bulk stores", _BARRIER]
+        edit = propose.before(race.launch, names, race.other, race.mine) if race.between is not None else None
+        return message, Fix(f"{fix}; then {order}", edit)
     who = f"the bulk store at {at} wrote" if is_stored else f"{race.who} {race.did} at {at}"
     if race.its_kind & other_kind.UNPROXIED:
-        return f"{race.does}, which {who}: no fence.proxy.async between", unproxied_fix(at, here, race.between)
-    fence = "" if is_stored or not is_bulk(race.mine) else f"{_PROXY} after {at}, and then "
-    return f"{race.does}, which {who}: nothing orders the two", f"put {fence}{order}"
+        return f"{race.does}, which {who}: no fence.proxy.async between", unproxied_fix(race)
+    is_fenced = not is_stored and is_bulk(race.mine)
+    fence = f"{_PROXY} after {at}, and then " if is_fenced else ""
+    done = race.between.waits(_GROUPS, race.between.other.after).done if is_stored and race.between else None
+    edit = race.put([*["proxy fence"] * is_fenced, _BARRIER], done) if done or not is_stored else None
+    return f"{race.does}, which {who}: nothing orders the two", Fix(f"put {fence}{order}", edit)
 
 
-def _before_copy(mine: Instr, my_kind: int, at: str, here: str, between: Between | None, order: Order) -> str | None:
+def _before_copy(race: Race, order: Order) -> Fix | None:
     """The fix for an access that comes before the copy in the program, if another thread begins the copy."""
-    if between is None or not between.comes_before or is_bulk(mine) or order.has_waited():
+    between = race.between
+    if between is None or not between.comes_before or is_bulk(race.mine) or order.has_waited():
         return None
-    fence = f"{_PROXY} and then " if my_kind & access.WRITE else ""
-    return f"put {fence}a barrier of the block (bar.sync) between {here} and {at}"
+    writes = bool(race.my_kind & access.WRITE)
+    return _fence_and_barrier(race, writes, "a barrier of the block (bar.sync)", race.here, race.at)
 
 
-def _fix_of_store(at: str, here: str, between: Between | None) -> str:
+def _fix_of_store(race: Race) -> Fix:
     """The fix for a bulk store whose source is written again: the wait, or the missing part of the wait there."""
+    at, here, between = race.at, race.here, race.between
     waits = between.waits(_GROUPS, between.other.after) if between is not None else None
     if waits is not None and waits.done is not None:
-        return (
+        return Fix(
             f"put a barrier (or the arrival at the empty mbarrier) between the wait at {waits.place(waits.done)} and "
-            f"{here}: the store's thread alone has waited for it"
+            f"{here}: the store's thread alone has waited for it",
+            race.put([_BARRIER], waits.done),
         )
     if waits is not None and (why := waits.why_not(at)) is not None:
-        return f"{why}; then a barrier (or the arrival at the empty mbarrier) that {here} comes after"
-    return (
+        return why.more(f"; then a barrier (or the arrival at the empty mbarrier) that {here} comes after")
+    names = ["wait for reads of bulk stores", _BARRIER]
+    if waits is not None and not waits.is_committed:
+        names.insert(0, "commit of bulk stores")
+    return Fix(
         f"let the thread of the store wait for it, {READ_WAIT}, and then a barrier (or the arrival at the empty "
-        f"mbarrier) that {here} comes after"
+        f"mbarrier) that {here} comes after",
+        propose.before(race.launch, names, race.other, race.mine) if waits is not None else None,
     )
 
 
-def unproxied_fix(at: str, here: str, between: Between | None) -> str:
+def unproxied_fix(race: Race) -> Fix:
     """The fix for generic writes that the async proxy does not see: a fence, or why the one there does not count."""
+    at, here, between = race.at, race.here, race.between
+    is_shared = cluster_report.owner_of(race.launch, race.launch.ctx.address) is not None
+    fence = _FENCE if is_shared else "proxy fence"
     text = f"put {_PROXY} after the writes at {at}, before the barrier that {here} comes after"
-    if between is None:
-        return text
+    if between is None or "multicast::cluster" in race.mine.mods:  # it writes to other blocks too
+        return Fix(text)
+    text = Fix(text, race.put([fence]) if between.other is between.first else propose.right_after(
+        race.launch, fence, race.other))  # fmt: skip
     since = [row for row in between.mine.before if row.position > between.other.row.position]
     if between.mine.thread == between.other.thread and not any(
         between.sites[row.site].traits & (BARRIER | WAIT) for row in since
     ):
-        return f"put {_PROXY} and then a barrier between {at} and {here}"
+        return Fix(f"put {_PROXY} and then a barrier between {at} and {here}", race.put([fence, _BARRIER]))
     for side, rows in ((between.other, between.other.after), (between.mine, between.mine.before)):
         for row in rows:
             instr = between.sites[row.site]
             if instr.opcode == "fence" and "proxy" in instr.mods and not {"async", "tensormap"} & _roots(instr):
-                return f"{text}; `{instr.name}` at {between.place(row)} is for another proxy"
+                return text.more(f"; `{instr.name}` at {between.place(row)} is for another proxy")
             if instr.opcode == "fence" and "proxy" in instr.mods and "async" in _roots(instr) and (
                 side is between.mine and between.mine.thread != between.other.thread
             ):  # fmt: skip
-                return (
-                    f"{text}, in each thread that writes: the thread of the fence at {between.place(row)} had not seen "
+                return text.more(
+                    f", in each thread that writes: the thread of the fence at {between.place(row)} had not seen "
                     "those writes then"
                 )
     return text

@@ -19,7 +19,9 @@ def _early_exit(launch) -> Fault:
     verb = {"mbarrier": "arrives at"}.get(instr.opcode) or places.verb(instr, access.WRITE * (instr.opcode != "ld"))
     where = f"smem+0x{ctx.address - ctx.smem:x} of block {tuple(ctx.block_index)}"
     message = f"{verb} {where}, which may have exited: it does not wait for this"
-    return places.of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, cluster_report.KEEP_ALIVE)
+    return places.of_one(
+        launch, instr, "EXITED_BLOCK", message, ctx.other_block, cluster_report.keep_alive(launch, instr)
+    )
 
 
 FAULTS = {context.EXITED: _early_exit}

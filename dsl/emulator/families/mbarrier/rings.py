@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.families.mbarrier import log as mbarrier_log
 from dsl.emulator.families.mbarrier.emit import State
@@ -153,7 +155,7 @@ class Words:
         texts = [*map(self._fix_of_bytes, those), *map(self._fix_of_new, those)]
         pairs = [pair for row in self.pipelines for pair in zip(*row)]
         texts += [self._fix_of_parity(*pair, waited.get(pair[0].offset, 0)) for pair in pairs]
-        texts += map(_fix_of_count, those)
+        texts += map(self._fix_of_count, those)
         texts += [_fix_of_empty(full, empty) for full, empty in pairs if empty.offset in waited]
         texts += [_fix_of_full(full) for full, _ in pairs if full.offset in waited]
         return next(filter(None, texts), None)
@@ -188,7 +190,17 @@ class Words:
                 f"{self.line(expect)} expects: none was begun"
             )
         more = f", or let the copies of {self.line(copy)} bring {one.expected_bytes}" if copy else ""
-        return f"expect {came} bytes at {self.line(expect)}{more}"
+        edit = propose.number(self.launch, self.launch.code.sites[expect - 1], one.expected_bytes, came)
+        return Fix(f"expect {came} bytes at {self.line(expect)}{more}", edit)
+
+    def _fix_of_count(self, one: Barrier) -> Fix | None:
+        came, count = one.state.count - one.state.pending, one.state.count
+        if not one.came_now or one.missing_warps or not one.state.pending:
+            return None
+        made = one.noted["life_site"]
+        edit = propose.number(self.launch, self.launch.code.sites[made - 1], count, came) if made else None
+        text = f"init the mbarrier {one.name} with {came} arrivals, or let each of the {count} that it counts arrive"
+        return Fix(text, edit)
 
     def stages(self, waited: dict[int, int]) -> list[str]:
         """A line a stage of each pipeline that threads wait in."""
@@ -212,15 +224,6 @@ class Words:
         who = empty.missing_warps or (0 if empty.came_now else full.noted["waiters"])
         held = f", {warps(who)} to give it back" if who else ""
         return f"filled{held}: {_counts(empty)} at the empty one; {state}"
-
-
-def _fix_of_count(one: Barrier) -> str | None:
-    came = one.state.count - one.state.pending
-    if not one.came_now or one.missing_warps or not one.state.pending:
-        return None
-    return (
-        f"init the mbarrier {one.name} with {came} arrivals, or let each of the {one.state.count} that it counts arrive"
-    )
 
 
 def _fix_of_empty(full: Barrier, one: Barrier) -> str | None:

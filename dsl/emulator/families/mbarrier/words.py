@@ -6,6 +6,8 @@ import re
 
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames, places, report
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.mbarrier import log as mbarrier_log, turns
@@ -94,8 +96,9 @@ def _early_end(launch, instr: Instr, what: str) -> tuple[str, str]:
         return message + f"the copy at {line} may still signal it: nobody has waited for it", (
             "wait for the phase of the mbarrier before its mbarrier.inval"
         )
-    return message + f"another thread may still use it at {line}: no barrier between", (
-        cluster_report.BARRIER_BETWEEN.format(line, "the mbarrier.inval")
+    return message + f"another thread may still use it at {line}: no barrier between", Fix(
+        cluster_report.BARRIER_BETWEEN.format(line, "the mbarrier.inval"),
+        propose.after(launch, ["barrier of the block"], other, instr),
     )
 
 
@@ -120,6 +123,10 @@ def _not_visible(launch) -> Fault:
     message = f"{verb(instr)} the mbarrier at {what}, whose mbarrier.init it may not see yet"
     foreign = cluster_report.place_of(launch, ctx.address) is not None
     fix = cluster_report.MAKE_VISIBLE if foreign else cluster_report.MAKE_VISIBLE_HERE
+    one = launch.checks.order.of(Mbarriers).mbarriers.get(ctx.address)
+    names = ["fence of mbarriers", "barrier of the cluster"] if foreign else ["barrier of the block"]
+    if one is not None:
+        fix = Fix(fix, propose.after(launch, names, launch.code.sites[one.site], instr))
     return places.of_one(launch, instr, "MBARRIER_NOT_VISIBLE", message, ctx.block, fix)
 
 
@@ -176,9 +183,10 @@ def race(race: Race) -> tuple[str, str] | None:
     warp = range(ctx.thread & ~31, (ctx.thread & ~31) + 32)
     lanes = [thread for thread in warp if (one := mine.last_wait.get(thread)) is not None and other in one.arrivers]
     if last is None and lanes:
-        return f"{message}: no barrier of the warp after the wait for it", (
+        return f"{message}: no barrier of the warp after the wait for it", Fix(
             f"lane {lanes[0] & 31} waits at the mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
-            f"`cute.arch.sync_warp`) between that wait and {race.here}"
+            f"`cute.arch.sync_warp`) between that wait and {race.here}",
+            propose.right_before(race.launch, "barrier of the warp", race.mine),
         )
     return None
 
@@ -200,16 +208,20 @@ def _has_passed(mbarriers: Mbarriers, last: Mbarrier | None, thread: int, site: 
     return last is not None and last.waits[thread].site == site and not was_late
 
 
-def _wider(race: Race, site: int) -> str:
+def _wider(race: Race, site: int) -> Fix:
     """The fix of an arrival at the mbarrier of another block whose scope does not have that block."""
     instr = race.launch.code.sites[site]
     at = places.at(race.launch, instr, race.mine)
     if "relaxed" in instr.mods:
-        return f"give the fence before the relaxed arrival at {at} the scope .cluster, or make the arrival a release"
+        return Fix(
+            f"give the fence before the relaxed arrival at {at} the scope .cluster, or make the arrival a release"
+        )
     name = re.sub(r"^mbarrier\.(arrive(?:_drop)?)(?:\.release\.cta)?", r"mbarrier.\1.release.cluster", instr.name)
-    return (
+    return Fix(
         f"write `{name}` at {at}, or fence before it (fence.acq_rel.cluster, `cute.arch.fence_acq_rel_cluster`): "
-        "without a scope, as with .cta, an arrival is for the block of its thread"
+        "without a scope, as with .cta, an arrival is for the block of its thread",
+        propose.change(race.launch, "an arrival for the cluster", instr)
+        or propose.right_before(race.launch, "fence of the cluster", instr),
     )
 
 

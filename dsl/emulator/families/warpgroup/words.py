@@ -9,6 +9,8 @@ from dsl.emulator.check import trail
 from dsl.emulator.check.numbers import access, other_kind
 from dsl.emulator.diagnosis import places, report
 from dsl.emulator.diagnosis.between import Between
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.group_waits import Family, Waits
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
@@ -25,7 +27,7 @@ from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.traits import PRODUCT
 
-_GROUPS = Family(PRODUCT, False, "wgmma.commit_group", "wgmma.wait_group")
+_GROUPS = Family(PRODUCT, False, "wgmma.commit_group", "wgmma.wait_group", "commit of a wgmma")
 _WAIT = "wgmma.wait_group (`cute.nvgpu.warpgroup.wait_group`)"
 _FENCE = "wgmma.fence (`cute.nvgpu.warpgroup.fence`)"
 _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
@@ -41,7 +43,7 @@ def race(race: Race) -> tuple[str, str] | None:
     writer = "a bulk copy" if bulk_findings.is_bulk(race.other) else who
     if its_kind & other_kind.UNPROXIED:
         return f"{does}, which {writer} wrote at {at}: no fence.proxy.async between", (
-            bulk_findings.unproxied_fix(at, here, between)
+            bulk_findings.unproxied_fix(race)
         )
     if bulk_findings.is_bulk(race.other):
         return f"{does}, which the bulk copy at {at} fills: not every warp has waited for it", (
@@ -49,8 +51,11 @@ def race(race: Race) -> tuple[str, str] | None:
             "(`pipeline.consumer_wait`)"
         )
     return f"{does}, which {who} wrote at {at}: no barrier between", (
-        f"put {_PROXY} and then a barrier, or the arrival at the full mbarrier that the warpgroup waits for, between "
-        f"{at} and {here}"
+        Fix(
+            f"put {_PROXY} and then a barrier, or the arrival at the full mbarrier that the warpgroup waits for, "
+            f"between {at} and {here}",
+            race.put(["proxy fence of shared memory", "barrier of the block"]),
+        )
     )
 
 
@@ -80,24 +85,26 @@ def _releases(mods: tuple) -> bool:
     return "arrive" in mods and "expect_tx" not in mods
 
 
-def _of_register(what: int, at: str, here: str, waits: Waits) -> tuple[str, str]:
-    """A register of a wgmma; `what` of check/register_flight.py, `waits`: what its thread did about the wgmma."""
+def _of_register(what: int, instr, at: str, here: str, waits: Waits) -> tuple[str, str]:
+    """A register of a wgmma that an instruction uses; `what` of check/register_flight.py, `waits`: what its thread did
+    about the wgmma."""
     put = waits.why_not(at) if waits.waits and not waits.is_committed else None
     if put is None:
         there = f": the one at {waits.place(waits.last)} leaves it on its way" if waits.last else ""
-        put = f"put wgmma.wait_group {waits.most} (`cute.nvgpu.warpgroup.wait_group`) before {here}{there}"
+        put = Fix(
+            f"put wgmma.wait_group {waits.most} (`cute.nvgpu.warpgroup.wait_group`) before {here}{there}",
+            propose.right_before(waits.launch, "wait for a wgmma", instr, waits.most),
+        )
+    fence = Fix(
+        f"put {_FENCE} before {here}, after the last write to its registers",
+        propose.right_before(waits.launch, "fence of a wgmma", instr) if what in (NO_FENCE, NO_FENCE_AT_ALL) else None,
+    )
     return {
         READS_RESULT: (f"reads a register of D, which the wgmma at {at} still writes", put),
         WRITES_RESULT: (f"writes a register of D, which the wgmma at {at} still writes", put),
         WRITES_OPERAND: (f"writes a register of A, which the wgmma at {at} still reads", put),
-        NO_FENCE: (
-            f"uses a register that was written at {at}: no wgmma.fence between",
-            f"put {_FENCE} before {here}, after the last write to its registers",
-        ),
-        NO_FENCE_AT_ALL: (
-            "is the first wgmma, with no wgmma.fence before it",
-            f"put {_FENCE} before {here}, after the last write to its registers",
-        ),
+        NO_FENCE: (f"uses a register that was written at {at}: no wgmma.fence between", fence),
+        NO_FENCE_AT_ALL: ("is the first wgmma, with no wgmma.fence before it", fence),
     }[what]
 
 
@@ -108,8 +115,8 @@ def _register(launch) -> Fault:
     other = sites[(ctx.address & SITE_MASK) - 1] if ctx.address else instr
     rows = trail.rows_of(ctx, ctx.thread, launch.code.ranks)
     since = max((i for i, row in enumerate(rows) if sites[row.site].line == other.line), default=-1)
-    waits = Waits(_GROUPS, sites, rows[since + 1 :], lambda row: places.at(launch, sites[row.site], instr))
-    message, fix = _of_register(what, places.at(launch, other, instr), places.before(launch, instr), waits)
+    waits = Waits(_GROUPS, launch, rows[since + 1 :], lambda row: places.at(launch, sites[row.site], instr))
+    message, fix = _of_register(what, instr, places.at(launch, other, instr), places.before(launch, instr), waits)
     head = "NO_WGMMA_FENCE" if what >= NO_FENCE else "IN_FLIGHT"
     lines = [f"    in `{launch.entry_name}`, {places.thread_of(launch, ctx.block, ctx.thread)}"]
     lines += [f"    PTX line {each.line}: {each.text}" for each in ([instr] if other is instr else [instr, other])]

@@ -1,0 +1,79 @@
+"""The edit that a finding proposes cures it: each wrong program in PTX of the pairs, with the edit made, has no finding.
+
+Modules tested here: dsl/emulator/diagnosis/edits/edit.py.
+"""
+
+import collections
+import functools
+
+import pytest
+
+from dsl.emulator.diagnosis import language
+from dsl.emulator.faults import Fault
+from tests.emulator.diagnosis.edits import wrong_programs
+from tests.emulator.diagnosis.edits.wrong_programs import fault_of
+
+WRONG = {each.name: each for each in wrong_programs.every()}
+TWO_MISTAKES = ["cures: a tree's step unrolled"]  # two barriers are missing
+# of each kind of pair: how many wrong programs propose an edit, and how many there are
+PROPOSED = {
+    "barrier": (0, 13),
+    "bulk": (20, 39),
+    "cluster": (29, 50),
+    "cures": (48, 73),
+    "divergence": (0, 12),
+    "mbarrier": (2, 23),
+    "observed": (7, 25),
+    "race": (41, 59),
+    "turns": (0, 3),
+    "warpgroup": (21, 31),
+    "warpgroups of a cluster": (0, 2),
+}
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@functools.cache
+def found(name: str) -> Fault:
+    with pytest.MonkeyPatch.context() as patch:
+        fault = fault_of(patch, WRONG[name], [])
+    assert fault is not None and fault.finding is not None, name
+    return fault
+
+
+def edit_of(name: str) -> dict | None:
+    return (found(name).finding or {}).get("edit")
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_edit_cures_and_brings_no_other_finding(name, monkeypatch):
+    fault, edits = found(name), []
+    for _ in range(1 + (name in TWO_MISTAKES)):
+        edit = (fault.finding or {}).get("edit")
+        if edit is None:
+            assert not edits
+            return
+        edits.append(edit)
+        assert edit["file"] == "", "the sources of these programs are not there, so their PTX is edited"
+        after = fault_of(monkeypatch, WRONG[name], edits)
+        assert (after is None) == (len(edits) == 1 + (name in TWO_MISTAKES)), f"{fault}\n{edits}\n{after}"
+        fault = after
+
+
+def test_how_many_wrong_programs_propose_an_edit():
+    proposed, every = collections.Counter(), collections.Counter()
+    for name in WRONG:
+        kind = name.partition(":")[0]
+        every[kind] += 1
+        proposed[kind] += edit_of(name) is not None
+    assert {kind: (proposed[kind], every[kind]) for kind in sorted(every)} == PROPOSED
+
+
+def test_which_statements_no_wrong_program_needs():
+    texts = [edit["text"] for name in WRONG if (edit := edit_of(name)) is not None and edit["kind"] != "replace"]
+    rows = {row for text in texts for row in text.split("\n")}
+    unused = {
+        name
+        for name, (ptx, *_) in language.STATEMENTS.items()
+        if not all(any(row.startswith(line.partition("{")[0].rstrip(";")) for row in rows) for line in ptx.split("\n"))
+    }
+    assert unused == {"fence of the block", "fence of the cluster", "wait for bulk stores"}
