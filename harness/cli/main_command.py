@@ -25,6 +25,7 @@ from harness.cli import (
     reduce_command,
     run_command,
 )
+from harness.cli.fix import fix_command
 from harness.cli.golden import golden_commands
 from harness.cli.outcomes import outcomes_command
 from harness.cli.record import record_commands
@@ -38,6 +39,7 @@ What does this GPU language feature really do? Write the question as one small f
   repro run repros/my_question.py --ptx    the same, and the PTX that the compiler made
   pytest repros                            all of them, judged against their goldens
   pytest repros --gpu-host p1              the same on the host p1 of ssh_config
+  repro fix repros/my_question.py --apply  make the edits that its findings propose, and run it again
   repro doctor p1                          what that host has and lacks
   repro capture -o repros/x.py -- python train.py     one call of a program as a file that runs alone
   repro golden review                      results that nobody judged yet
@@ -129,7 +131,11 @@ class _Version(argparse.Action):
 
 def _parsed(parser: argparse.ArgumentParser, asked: argparse.ArgumentParser, given: list[str]) -> argparse.Namespace:
     """The arguments. Claims and a program's arguments may follow options; all after `--` belongs to the program."""
-    head = given[: given.index("--")] if given[:1] in (["run"], ["reduce"], ["bisect"]) and "--" in given else given
+    head = (
+        given[: given.index("--")]
+        if given[:1] in (["run"], ["reduce"], ["bisect"], ["fix"]) and "--" in given
+        else given
+    )
     arguments, left = parser.parse_known_args(head)
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
     if left and (more is None or any(text.startswith("-") for text in left)):
@@ -156,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     capsule_commands.add(groups["replay"])
     golden_commands.add_replay(groups["replay"])
     cache_command.add(groups["cache"])
-    for one in (outcomes_command, capture_command, reduce_command, bisect_command, issue_command):
+    for one in (fix_command, outcomes_command, capture_command, reduce_command, bisect_command, issue_command):
         one.add(commands)
     completion_command.add(commands, _parser)
     return parser

@@ -37,8 +37,21 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A change of the program. `file`: as of a place, None for the PTX of the kernel; `kind`: `insert_before` the line,
+    `insert_after` it, or `replace` it; `text`: whole lines; `old`: the line now."""
+
+    file: str | None
+    line: int
+    kind: str
+    text: str
+    old: str
+
+
+@dataclass(frozen=True)
 class Finding:
-    """`id`: as in finding_rules, or the compiler's own. `related`: the other accesses, waits and calls."""
+    """`id`: as in finding_rules, or the compiler's own. `related`: the other accesses, waits and calls; `edit`: the
+    change that the fix is, if a single one is known."""
 
     id: str
     level: str
@@ -46,6 +59,7 @@ class Finding:
     place: Place | None = None
     related: tuple[Place, ...] = ()
     fix: str = ""
+    edit: Edit | None = None
     expected: bool = False
 
     def as_table(self) -> dict[str, Any]:
@@ -91,6 +105,8 @@ class _Reader:
 
     def file(self, name: str) -> str:
         """A file as reports name it: relative to the project, with `/`; of a host the file here."""
+        if not name:
+            return name
         path = Path(name)
         known = path if path.is_absolute() else Path.cwd() / path
         if not known.exists() and path.name == self.path.name:
@@ -115,7 +131,8 @@ class _Reader:
         others = [at for one in told["related"] if (at := self.at(one, one["text"])) is not None]
         level, related = finding_rules.rule(told["id"]).level, dict.fromkeys(others)
         rest = tuple(one for one in related if place is None or not _is_same(one, place))
-        return Finding(told["id"], level, told["message"] or told["id"], place, rest, told["fix"])
+        edit = told["edit"] and Edit(**told["edit"] | {"file": self.file(told["edit"]["file"]) or None})
+        return Finding(told["id"], level, told["message"] or told["id"], place, rest, told["fix"], edit)
 
     def at(self, told: dict[str, Any], message: str = "") -> Place | None:
         """The place in the data of a finding, if it is in a file."""

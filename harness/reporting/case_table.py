@@ -56,7 +56,7 @@ def of(case: Case, host: Host, verdict: Verdict, root: Path) -> dict[str, Any]:
 def findings(case: Case, verdict: Verdict, root: Path) -> list[case_findings.Finding]:
     """The findings of a case; errors that its claim predicts are `expected`. A failed claim has one that is not."""
     found = case_findings.of(verdict.outcome, case.repro, root)
-    if verdict.status in QUIET or _is_predicted(case, verdict.outcome):
+    if verdict.status in QUIET or is_predicted(case, verdict.outcome):
         found = [dataclasses.replace(one, expected=one.level == ERROR) for one in found]
     if verdict.status in (*QUIET, "infra") or any(one.level == ERROR and not one.expected for one in found):
         return found
@@ -84,7 +84,7 @@ def of_script(script: Repro, host: Host, outcome: Outcome, root: Path) -> dict[s
     }
 
 
-def _is_predicted(case: Case, outcome: Outcome) -> bool:
+def is_predicted(case: Case, outcome: Outcome) -> bool:
     """Whether the run ended in the claimed outcome; no checker finds `outputs` or `error`."""
     return outcome.kind not in ("outputs", "error") and claim_findings.fits(case.repro.outcome, outcome.kind)
 

@@ -206,6 +206,18 @@ class RelatedPlace:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A change of the program that a finding proposes. `file`: empty for the PTX of the kernel; `text`: whole lines;
+    `old`: the line now."""
+
+    file: str = must(string(MOST_NAME))
+    line: int = must(integer(1, 1 << 31))
+    kind: str = must(one_of("insert_before", "insert_after", "replace"))
+    text: str = must(_PROSE)
+    old: str = must(_PROSE)
+
+
+@dataclass(frozen=True)
 class Finding:
     """The report of a compiler or a device as data. `block`, `thread`: of the kernel, (x, y, z)."""
 
@@ -219,6 +231,7 @@ class Finding:
     block: list[int] | None = must(optional(_INDEX), None)
     thread: list[int] | None = must(optional(_INDEX), None)
     related: list[RelatedPlace] = must(many(fields(RelatedPlace), 10_000), list)
+    edit: Edit | None = must(optional(fields(Edit)), None)
 
 
 @dataclass(frozen=True)

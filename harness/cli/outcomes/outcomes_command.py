@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import itertools
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +58,7 @@ def add(commands: Any) -> None:
 
 def _outcomes(arguments: argparse.Namespace) -> int:
     from harness import judge
+    from harness.host.connection.call_progress import telling
     from harness.records import history
 
     if arguments.bound < 1:
@@ -70,7 +69,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     worst, tables = GOOD, []
     try:
         for host, case in itertools.product(session.hosts(), cases):
-            with _progress(short(path)):
+            with telling(short(path), "looking for all outcomes"):
                 outcome = judge.run(
                     session.transport(host), case, host, arguments.timeout,
                     compiler=host.compiler, bound=arguments.bound,
@@ -86,28 +85,6 @@ def _outcomes(arguments: argparse.Namespace) -> int:
         session.close()
     document.give(arguments, {"cases": tables})
     return worst
-
-
-@contextlib.contextmanager
-def _progress(name: str) -> Iterator[None]:
-    """Print a line after two seconds, and then every ten."""
-    from harness.host.connection.call_progress import Clock
-
-    about = "looking for all outcomes"
-    clock = Clock(lambda seconds: f"{about} ({seconds:.0f} s)", name, note)
-    is_over = threading.Event()
-
-    def tell() -> None:
-        while not is_over.wait(clock.wait_s()):
-            clock.tell()
-
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        teller.join()
 
 
 def _cases(arguments: argparse.Namespace) -> list[Case]:

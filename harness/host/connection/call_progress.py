@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.run.transport import Progress
+from harness.terminal import say
 
 TELL_AFTER_S, TELL_EVERY_S = 2.0, 10.0
 Note = Callable[[str], None] | None
@@ -34,6 +38,25 @@ class Clock:
             self._next = now + TELL_EVERY_S
             if self._note:
                 self._note(Progress(f"{self._name}: {self._text(now - self._began)}"))
+
+
+@contextlib.contextmanager
+def telling(name: str, about: str) -> Iterator[None]:
+    """Print on standard error how long this lasts. `name`: the file; `about`: what is done with it."""
+    clock = Clock(lambda seconds: f"{about} ({seconds:.0f} s)", name, lambda line: say(line, file=sys.stderr))
+    is_over = threading.Event()
+
+    def tell() -> None:
+        while not is_over.wait(clock.wait_s()):
+            clock.tell()
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        teller.join()
 
 
 class Talk:
