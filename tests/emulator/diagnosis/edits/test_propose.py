@@ -5,6 +5,7 @@ Modules tested here: dsl/emulator/diagnosis/edits/edit.py.
 
 import collections
 import functools
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from dsl.emulator.faults import Fault
 from tests.emulator.diagnosis.edits import wrong_programs
 from tests.emulator.diagnosis.edits.wrong_programs import fault_of
 
+PAGE = (Path(__file__).parents[4] / "docs/fixes.md").read_text()
 WRONG = {each.name: each for each in wrong_programs.every()}
 TWO_MISTAKES = ["cures: a tree's step unrolled"]  # two barriers are missing
 # of each kind of pair: how many wrong programs propose an edit, and how many there are
@@ -66,6 +68,7 @@ def test_how_many_wrong_programs_propose_an_edit():
         every[kind] += 1
         proposed[kind] += edit_of(name) is not None
     assert {kind: (proposed[kind], every[kind]) for kind in sorted(every)} == PROPOSED
+    assert f"of the {every.total()} wrong kernels in PTX of its pairs {proposed.total()} propose one" in PAGE
 
 
 def test_which_statements_no_wrong_program_needs():

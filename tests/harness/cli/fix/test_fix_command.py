@@ -12,7 +12,7 @@ from harness.cli.fix import changes
 from tests.harness.documents import result_of
 
 PAGE = (Path(__file__).parents[4] / "docs/fixes.md").read_text()
-PROGRAM = re.search(r"^```python\n# file: repros/reversed_tile.py\n(.*?)^```$", PAGE, re.M | re.S)[1]
+PROGRAM = re.search(r"^```python\n# repros/reversed_tile.py without its barrier\n(.*?)^```$", PAGE, re.M | re.S)[1]
 SHOWN = re.search(r"^```text\n\$ repro fix reversed_tile --apply\n(.*?)^```$", PAGE, re.M | re.S)[1]
 READ = "    out[thread] = tile[63 - thread]\n"
 BARRIER = "    cute.arch.sync_threads()\n"
