@@ -53,7 +53,8 @@ def _lacks(launch, after, before, write: Row, read: Row, place, second: Instr, i
         narrow = [row for row in rows if ordering.scope_of(sites[row.site]) == scope.CTA]
         lacks += [f"give the flag the scope .gpu at {place(row)}: .cta is for one block" for row in narrow]
         edits += [propose.change(launch, "the scope of the GPU", sites[row.site]) for row in narrow]
-    return Fix(" and ".join(lacks), edits[0] if len(edits) == 1 else None) if lacks else None
+    is_known = len(edits) == 1 and write.value != launch.ctx.address  # and the race is not one of the flag itself
+    return Fix(" and ".join(lacks), edits[0] if is_known else None) if lacks else None
 
 
 def _is_fence(instr: Instr) -> bool:

@@ -28,7 +28,7 @@ of one place is known to cure it; else its text states what must hold. A finding
 Nothing is recorded.
 
   repro fix my_question                    run it and show the diff
-  repro fix my_question --apply            make the edits, run it again, and say whether it is cured
+  repro fix my_question --apply            make the edits, run it again, and report whether it is cured
   repro fix script.py -- --size 64         a script, with its arguments
   repro fix my_question | git apply        the text on standard output is the diff alone
 

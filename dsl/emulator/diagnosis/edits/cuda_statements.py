@@ -90,7 +90,7 @@ class _Parser:
         return bodies
 
     def _inner(self) -> list[list[Statement]]:
-        """What a condition or a loop has; a single statement without braces takes no other one."""
+        """The body of a condition or a loop; a single statement without braces takes no other one."""
         if self.next == "{":
             return self._block()
         self.statement()

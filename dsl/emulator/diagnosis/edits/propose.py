@@ -115,8 +115,8 @@ def _replaced(launch, instr: Instr, rewrite: Callable[[_Source, str], str | None
 
 
 def _of(launch, place: Span | None, instr: Instr) -> tuple[_Source, int] | None:
-    """The text to edit and the line of an instruction in it: the author's; the PTX if no source of it is there. None if
-    it cannot be edited."""
+    """The text to edit and the line of an instruction in it: a source of the author, or the PTX if no source is there.
+    None if it cannot be edited."""
     files = launch.program.files.values()
     if not any(linecache.getlines(file) or file.startswith("<") for file in files):
         return _ptx(launch.program.ptx), instr.line

@@ -38,7 +38,7 @@ def _statement(node: ast.stmt, lines: list[str]) -> Statement:
 
 
 def _bodies(node: ast.AST) -> list[list[ast.stmt]]:
-    """The lists of statements in a statement, also those of its handlers and cases."""
+    """The lists of statements in a statement, also the lists of its handlers and cases."""
     found = []
     for _, value in ast.iter_fields(node):
         if isinstance(value, list) and value:

@@ -22,7 +22,7 @@ class Statement(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """Where lines can be inserted: before a line, or after it. `like`: a line with the indentation; `conditional`:
+    """A place for new lines: before a line, or after it. `like`: a line with the indentation; `conditional`:
     whether some threads may not come by."""
 
     line: int

@@ -121,8 +121,10 @@ def race(race: Race) -> tuple[str, str] | None:
 
 def _fence_and_barrier(race: Race, fences: bool, barrier: str, one: str, other: str) -> Fix:
     """The fix that puts a barrier between two lines; `fences`: a proxy fence before it."""
-    fence = f"{_PROXY} and then " if fences else ""
-    return Fix(f"put {fence}{barrier} between {one} and {other}", race.put([*[_FENCE] * fences, _BARRIER]))
+    text = f"put {f'{_PROXY} and then ' if fences else ''}{barrier} between {one} and {other}"
+    if "multicast::cluster" in race.mine.mods + race.other.mods:  # it writes to other blocks too
+        return Fix(text)
+    return Fix(text, race.put([*[_FENCE] * fences, _BARRIER]))
 
 
 def _in_global_memory(race: Race) -> tuple[str, str]:
@@ -148,7 +150,9 @@ def _in_global_memory(race: Race) -> tuple[str, str]:
     is_fenced = not is_stored and is_bulk(race.mine)
     fence = f"{_PROXY} after {at}, and then " if is_fenced else ""
     done = race.between.waits(_GROUPS, race.between.other.after).done if is_stored and race.between else None
-    edit = race.put([*["proxy fence"] * is_fenced, _BARRIER], done) if done or not is_stored else None
+    is_after = race.between is not None and race.between.other is race.between.first
+    is_known = is_after and (done is not None or not is_stored)
+    edit = race.put([*["proxy fence"] * is_fenced, _BARRIER], done) if is_known else None
     return f"{race.does}, which {who}: nothing orders the two", Fix(f"put {fence}{order}", edit)
 
 

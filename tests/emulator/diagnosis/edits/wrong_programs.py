@@ -18,7 +18,7 @@ from tests.emulator.families.mbarrier import test_check as clusters, test_turns,
 from tests.emulator.families.warpgroup import test_check as warpgroup
 
 _PARTS = re.compile(r"(?<=;)[ \t]+(?=\S)|^([ \t]*[\w$]+:)[ \t]+(?=\S)", re.MULTILINE)
-_load = emulator.load
+_load, _launch = emulator.load, emulator.launch
 
 
 class Wrong(NamedTuple):
@@ -29,14 +29,14 @@ class Wrong(NamedTuple):
 
 
 def apart(ptx: str) -> str:
-    """The text with each instruction and each label in a line of its own."""
+    """The text with each instruction and each label in a separate line."""
     while (text := _PARTS.sub(lambda match: (match[1] or "") + "\n", ptx)) != ptx:
         ptx = text
     return ptx
 
 
-def fault_of(monkeypatch, wrong: Wrong, edits: list[dict]) -> Fault | None:
-    """The fault of a program with some edits made."""
+def fault_of(monkeypatch, wrong: Wrong, edits: list[dict], seed: int = 0) -> Fault | None:
+    """The fault of a program with some edits made; `seed` is of the order of its threads."""
 
     def load(ptx: str, *arguments, **named):
         text = apart(ptx)
@@ -46,6 +46,7 @@ def fault_of(monkeypatch, wrong: Wrong, edits: list[dict]) -> Fault | None:
 
     with monkeypatch.context() as patch:
         patch.setattr(emulator, "load", load)
+        patch.setattr(emulator, "launch", lambda *given, **named: _launch(*given, **named | {"seed": seed}))
         return wrong.launch()
 
 

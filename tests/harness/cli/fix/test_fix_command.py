@@ -100,7 +100,7 @@ def test_a_finding_that_the_claim_states_is_left_alone(file, capsys):
     assert "sync_threads" not in file.read_text()
 
 
-def test_another_mistake_that_shows_after_the_edit_is_told_and_the_edit_stays(file, capsys):
+def test_the_edit_stays_if_another_mistake_shows_after_it(file, capsys):
     file.write_text(PROGRAM.replace(READ, READ + "    tile[thread] = 0.0\n    out[63 - thread] = tile[63 - thread]\n"))
     assert main(["fix", "reversed_tile", "--apply", "--json"]) == 1
     text = capsys.readouterr()
