@@ -17,7 +17,6 @@ from harness.cli.outcomes import outcome_text
 from harness.errors import UsageError
 from harness.session import Session
 from harness.terminal import say
-from harness.verbosity import note
 
 if TYPE_CHECKING:
     from harness.run.result import Outcome
