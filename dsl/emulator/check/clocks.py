@@ -68,6 +68,11 @@ class Known:
         for group, clocks in other._by_group.items():
             self.add((group,), clocks)
 
+    def most_of(self, block: int, thread: int) -> int:
+        """The last label of a thread that some group may learn."""
+        rows = [clocks[block] for clocks in self._by_group.values() if block in clocks]
+        return max((int(labels[thread]) for labels in rows), default=0)
+
     def copy(self) -> Known:
         """A copy that later additions do not change."""
         return Known(dict(self._by_group))

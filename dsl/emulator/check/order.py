@@ -42,7 +42,10 @@ SIGNATURE = ctypes.CFUNCTYPE(
 )
 LANDED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
 # Bits of ORDER_ACCESS about an access.
-READS, WRITES, ACQUIRES, RELEASES, MODIFIES, SCOPE_SHIFT = 1, 2, 4, 8, 16, 5  # above SCOPE_SHIFT: of `scope`
+READS, WRITES, ACQUIRES, RELEASES, MODIFIES, SCOPE_SHIFT, SCOPE_MASK = 1, 2, 4, 8, 16, 5, 3  # above it: of `scope`
+# Above SIZE_SHIFT its bytes; of ORDER_OLD whether its loop counts, and above SITE_SHIFT its site.
+SIZE_SHIFT, COUNTED, SITE_SHIFT = 8, 1 << 16, 20
+UNASKED = 1 << 17  # an atomic whose result nobody reads
 SHARED, GLOBAL = 1, 2  # the state spaces of a proxy fence, as bits
 
 
@@ -342,7 +345,11 @@ class Order:
 
     def _access(self, slot: Slot, thread: int, address: int, how: int) -> None:
         """A strong access, before it is made."""
-        key = self._key(slot, address)
+        if not how & (READS | WRITES):
+            return
+        key = self.key(slot, address)
+        if how & UNASKED and not any((thread, key, acquires) in slot.acquired for acquires in (0, ACQUIRES)):
+            how &= ~READS  # in another order it comes before the writes that it read here
         self.sc_fences.access(slot, thread, slot.groups(scope.ALL), key, bool(how & READS), bool(how & WRITES))
         place = self.places.get(key)
         if place is None:
@@ -354,17 +361,17 @@ class Order:
         if how & WRITES:
             self._write(slot, thread, place, how)
 
-    def _key(self, slot: Slot, address: int) -> tuple:
+    def key(self, slot: Slot, address: int) -> tuple:
         """The key of a place: shared memory of a block belongs to another block later."""
         owner = self.owner(slot, address)
         return (owner.block if owner is not None else None, address)
 
     def _observes(self, slot: Slot, thread: int, address: int, what: int) -> None:
-        self.observed.access(slot, thread, self._key(slot, address), what)
+        self.observed.access(slot, thread, self.key(slot, address), what)
 
     def _observed(self, slot: Slot, thread: int, address: int, what: int) -> int:
         """Whether the strong writes that lanes of another warp made are before this access; who, as ctx has it."""
-        ctx, key = slot.ctx, self._key(slot, address)
+        ctx, key = slot.ctx, self.key(slot, address)
         label, mask = what >> 32, what & 0xFFFFFFFF
         writers = [(ctx.other_block, ctx.other_thread + lane, label) for lane in range(32) if mask >> lane & 1]
         return int(all(self.observed.has_observed(slot, thread, key, each, ctx.other_kind) for each in writers))
@@ -374,7 +381,7 @@ class Order:
         if slot.acquired.get((thread, key, how & ACQUIRES)) == place.version:
             return
         slot.acquired[thread, key, how & ACQUIRES] = place.version
-        groups = slot.groups(how >> SCOPE_SHIFT)
+        groups = slot.groups(how >> SCOPE_SHIFT & SCOPE_MASK)
         if how & ACQUIRES:
             if clocks := place.known.seen_by(groups):
                 slot.learn(thread, clocks)
@@ -391,7 +398,7 @@ class Order:
             clocks, reach = slot.fences.get(thread, ({}, scope.ALL))
         if not how & MODIFIES:
             place.known = Known()
-        place.known.add(slot.groups(min(reach, how >> SCOPE_SHIFT)), clocks)
+        place.known.add(slot.groups(min(reach, how >> SCOPE_SHIFT & SCOPE_MASK)), clocks)
         place.version += 1
 
     def _across(self, slot: Slot, thread: int, where: int, what: int) -> int:

@@ -11,15 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from dsl.emulator.check.clocks import Known
+from dsl.emulator.check.numbers import scope
 
 
 class _Left:
-    """Clocks that the threads of a block leave for those that hear of them: of fences, or of accesses."""
+    """The fences of a block's threads, or the clocks that their accesses learnt, for threads that hear of them."""
 
     def __init__(self, slot) -> None:
         self.labels = np.zeros(slot.threads, np.uint32)  # by thread, of the stretch of the last one; 0: none
         self.rows: dict[int, Known] = {}  # by thread, since the epoch began
-        self.common, self.epoch = Known(), 0  # what all threads of the block have heard of: all before the epoch
+        self.common, self.epoch = Known(), 0  # all before the epoch: every thread of the block has heard of it
         self.version = 0
         self._heard: dict[int, tuple[tuple, Known]] = {}  # by thread, with its label and the version then
 
@@ -58,7 +59,7 @@ class _Fences(_Left):
 
 
 class _Accesses(_Left):
-    """The clocks that strong accesses of a block have learnt, for fences after them."""
+    """The clocks that strong accesses of a block have learnt for fences after them."""
 
 
 class _Place:
@@ -89,6 +90,18 @@ class ScFences:
         known.add(groups, clocks)
         slot.of(_Fences).leave(slot, thread, known)
 
+    def written(self, key: tuple) -> Known:
+        """The clocks that a fence learns after a strong read of the last write of a place."""
+        place = self._places.get(key)
+        return place.writes.copy() if place is not None else Known()
+
+    def read(self, slot, thread: int, fences: Known) -> None:
+        """A thread has read a write of which `written` gave this."""
+        if fences:
+            learnt = Known()
+            learnt.take(fences, slot.groups(scope.ALL))
+            slot.of(_Accesses).leave(slot, thread, learnt)
+
     def access(self, slot, thread: int, groups: tuple, key: tuple, reads: bool, writes: bool) -> None:
         """A strong access of a thread that is in these groups."""
         if not self._any:
@@ -97,7 +110,8 @@ class ScFences:
         if place is not None and self._taken.get(who) != place.version:
             self._taken[who] = place.version
             learnt = Known()
-            learnt.take(place.writes, groups)
+            if reads:
+                learnt.take(place.writes, groups)
             if writes:
                 learnt.take(place.reads, groups)
             slot.of(_Accesses).leave(slot, thread, learnt)

@@ -252,11 +252,13 @@ class Body(Builder):
 
     # ** what checkers want to know: see checked.py. Nothing, unless a kernel is checked.
 
-    def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
+    def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> str:
         """`instr` touches `size_bytes` at a host pointer, now; `kind` (check/access.py) where its opcode does not tell.
+        Returns where a load is to read.
 
         `memory.host_address` calls it for every address it checks; call it for memory that is touched in another way.
         """
+        return pointer
 
     def reached(self, label: str) -> None:
         """A thread comes by a label."""

@@ -71,8 +71,8 @@ NO_FAULT = 2**64 - 1
     ORDER_CLUSTER_ARRIVE, ORDER_CLUSTER_DONE, ORDER_CLUSTER_WAIT, ORDER_INIT_FENCE, ORDER_VISIT, ORDER_EXIT,
     ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
     ORDER_GENERATION, ORDER_MB_INVAL, ORDER_WARP_MEETING, ORDER_BLOCK_MEETING, ORDER_OBSERVES, ORDER_OBSERVED,
-    ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT, ORDER_UNPROXIED, ORDER_MB_LOOK, ORDER_MB_PEEK,
-) = range(38)  # fmt: skip
+    ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT, ORDER_UNPROXIED, ORDER_MB_LOOK, ORDER_OLD, ORDER_MB_PEEK,
+) = range(39)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -130,6 +130,7 @@ class Context(ctypes.Structure):
         ("thread", _u32),
         ("address", _u64),
         ("access_bytes", _u64),
+        ("old_value", _u64),  # that a load reads in the place of memory: families/memory/old_values.py
         ("detail", _u64),
         # where a block was that was stopped: the branch of a loop, site + 1 (0: no loop), and who ran
         ("stopped_site", _u32),

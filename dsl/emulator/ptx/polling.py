@@ -50,9 +50,23 @@ def polls(function: Function, functions: Mapping[str, Function] | None = None) -
     blocks = BasicBlocks(function)
     polls: dict[str, Poll] = {}
     for (name, start), ends in heads.items():
-        if (poll := _poll(_Loop(function, blocks, start, ends, functions or {}))) is not None:
+        poll = _innermost(function, blocks, start, ends, functions or {})
+        if (poll := poll or _poll(_Loop(function, blocks, start, ends, functions or {}))) is not None:
             polls[name] = poll
     return polls
+
+
+def _innermost(
+    function: Function, blocks: BasicBlocks, start: int, ends: list[int], functions: Mapping[str, Function]
+) -> Poll | None:
+    """The idle loop that is first in another loop, where both begin at one label: compilers leave out what is empty."""
+    for end in ends if len(ends) > 1 else ():
+        loop = _Loop(function, blocks, start, [end], functions)
+        if all(other == end or other not in loop.positions for other in ends):
+            poll = _poll(loop)
+            if poll is not None and poll.idle:
+                return poll
+    return None
 
 
 def _poll(loop: _Loop) -> Poll | None:

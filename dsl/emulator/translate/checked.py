@@ -16,6 +16,7 @@ from dsl.emulator.dependence.observed import Observations
 from dsl.emulator.ir.body import constant
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.analysis import reachable
+from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
@@ -93,17 +94,17 @@ class Checked(Thread):
         where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {value}"
         self.do(f"call void @emu_trail(ptr %ctx, {where})")
 
-    def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> None:
+    def accessed(self, instr: Instr, pointer: str, space: str, size_bytes: int, kind: int | None = None) -> str:
         """`instr` touches `size_bytes` at a host pointer, now. `kind` if its row does not define it."""
-        kind = kind_of(instr) if kind is None else kind
+        kind, place = kind_of(instr) if kind is None else kind, pointer
         if kind is None or space in ("param", "const"):
-            return
+            return pointer
         kind |= self.more_kinds.get(id(instr), 0)
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local":
             if self.order_kinds & orders.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
-                self._synchronise(instr, address, kind, pointer)
+                place = self._synchronise(instr, address, kind, pointer, size_bytes)
             if self.order_kinds & orders.OBSERVED:
                 kind = self._observing(instr, address, kind, size_bytes)
             plain = kind & access.WRITE and not kind & access.STRONG
@@ -115,6 +116,7 @@ class Checked(Thread):
                 self._reads(instr, address, size_bytes, site)
             if kind & access.WRITE:
                 self._writes(instr, address, size_bytes, site)
+        return place
 
     def _observing(self, instr: Instr, address: str, kind: int, size_bytes: int) -> int:
         """Tell of a strong access what it writes and whether somebody asks by it; the kind of a plain one, with the
@@ -156,20 +158,29 @@ class Checked(Thread):
         if self.order_kinds & orders.ANY:
             self.op(f"call i32 @emu_order(ptr %ctx, i32 {what}, i32 {self.threads['linear']}, i64 {a}, i64 {b})")
 
-    def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str) -> None:
+    def _synchronise(self, instr: Instr, address: str, kind: int, pointer: str, size_bytes: int) -> str:
+        """Tell of a strong access; where a load is to read."""
         how = order.WRITES if kind & access.WRITE else order.READS
         if instr.traits & UPDATES:
             how |= order.READS | order.MODIFIES
+            how |= order.UNASKED * (not is_asked(self.frame.function, instr))
         how |= order.ACQUIRES if how & order.READS and not ordering.ACQUIRES.isdisjoint(instr.mods) else 0
         how |= order.RELEASES if how & order.WRITES and not ordering.RELEASES.isdisjoint(instr.mods) else 0
-        how |= ordering.scope_of(instr) << order.SCOPE_SHIFT
+        how |= ordering.scope_of(instr) << order.SCOPE_SHIFT | size_bytes << order.SIZE_SHIFT
         value = str(how)
+        old = [more for each in families.named("check", "reads_old") if (more := each(self, instr, kind)) is not None]
+        if old and self.order_kinds & orders.ANY:
+            where = f"i32 {context.ORDER_OLD}, i32 {self.threads['linear']}, i64 {address}, i64 {how | old[0]}"
+            is_old = self.cmp("ne", self.op(f"call i32 @emu_order(ptr %ctx, {where})"), 0)
+            value = self.select(is_old, 0, how, "i64")
+            pointer = self.select(is_old, self.field("old_value"), pointer, "ptr")
         if "cas" in instr.mods:  # one that fails writes nothing
             bits = next(TYPE_BITS[m] for m in instr.mods if m in TYPE_BITS)
             expected = self.read(instr.operands[-2], bits)
             same = self.cmp("eq", self.get(pointer, f"i{bits}"), expected, f"i{bits}")
             value = self.select(same, how, how & ~(order.WRITES | order.MODIFIES | order.RELEASES), "i64")
         self.ordered(context.ORDER_ACCESS, address, value)
+        return pointer
 
     # ** undefined values
 

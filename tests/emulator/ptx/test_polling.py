@@ -266,3 +266,11 @@ def test_a_long_wait_that_ends_by_itself_is_not_a_deadlock(name):
 @pytest.mark.parametrize("name", LONG)
 def test_a_longer_wait_that_ends_by_itself_is_not_a_deadlock(name):
     meet(LONG[name].replace(str(ROUNDS), str(300_000)), 1, 9)
+
+
+def test_a_wait_that_begins_where_a_loop_begins_is_idle():
+    """Compilers leave out an empty block between both: two branches lead back to one label."""
+    body = f"mov.u32 %r2, 0; L: {LOOK} {AGAIN} st.relaxed.gpu.global.u32 [%g], 0; add.u32 %r2, %r2, 1; "
+    body += "setp.lt.u32 %q, %r2, 2; @%q bra L; bra E;"
+    with pytest.raises(emulator.Fault, match="for memory to change, but every thread that runs only waits"):
+        launch(body, 1, 1, ("race",))

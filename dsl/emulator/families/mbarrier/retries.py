@@ -14,7 +14,7 @@ from dsl.emulator.ptx.operands import LEAVES, result, space_of, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Not, Reg
 from dsl.emulator.ptx.traits import BULK, COPY, MBARRIER, PRODUCT, READS, UPDATES, WAIT, WRITES
 
-MOST_STATES = 2000  # beyond them a wait counts as one that goes on
+MOST_STATES = 2000  # a wait with more of them counts as one that goes on
 _PRIVATE = frozenset({"param", "local", "const"})
 _DATA = READS | WRITES | UPDATES | COPY | BULK | PRODUCT
 _COMPARED = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b}

@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from dsl.emulator.check.numbers import access
+from dsl.emulator.families.memory import old_values
 from dsl.emulator.ptx.syntax import Addr, Function, Imm, Instr, Reg, Sym, Vec
+
+events, reads_old = old_values.rows, old_values.how
 
 _MOVES = frozenset({"mov", "cvt", "selp", "cvta"})
 _COMPUTES = frozenset({"add", "sub", "mul", "mad", "shl", "cvt"})

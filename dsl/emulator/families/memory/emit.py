@@ -18,8 +18,7 @@ _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
     """A checked pointer for an access of `size_bytes` (a power of two)."""
     pointer = _host_address(body, instr, operand, space, size_bytes)
-    body.accessed(instr, pointer, space, size_bytes)
-    return pointer
+    return body.accessed(instr, pointer, space, size_bytes)
 
 
 def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:

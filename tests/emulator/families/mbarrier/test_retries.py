@@ -36,7 +36,7 @@ WAYS = {
     "the access only if it is true": (f"{TRY} @!%p bra D; {READ} D: ret;", False),
     "a guard of the access": (f"{TRY} @%p {READ}", False),
     "the wrong way round": (f"{TRY} @%p bra D; {READ} D: ret;", True),
-    "an arrival does not access memory": (f"{TRY} mbarrier.arrive.shared.b64 _, [bar];", False),
+    "an arrival is not an access": (f"{TRY} mbarrier.arrive.shared.b64 _, [bar];", False),
 }  # fmt: skip
 
 

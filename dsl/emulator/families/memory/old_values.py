@@ -1,0 +1,172 @@
+"""Values that a strong load may still read after a later one was written: a polled flag is seen step by step.
+
+PTX ISA 8.10 (coherence, causality): a load may read any write that it does not know to be overwritten. Threads run in
+one order here, so a load that waits for a flag would mostly see the last write, and with it learn of all before it. So
+a load that a loop polls with, or that is an acquire, reads in a checked run each value that it may still read once,
+from the oldest on. A count that is one too low, or a flag that is looked at once, is found in every run: the access
+after it has no order.
+
+A thread knows that a value is overwritten if it has seen the end of what the writer did then (clocks, also of execution
+alone), has itself read or written a later value, has seen a thread that has, or has run a fence.sc since.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dsl.emulator.check import order as events
+from dsl.emulator.check.clocks import Known
+from dsl.emulator.check.numbers import access
+from dsl.emulator.machine import context
+from dsl.emulator.ptx.syntax import Instr, Vec
+
+MOST_VALUES = 32  # of a place; the oldest is forgotten first
+MOST_READS = 128  # of one old value by a loop that counts its looks
+SIZE_MASK = 0xFF
+Who = tuple[int, int]  # the block and number of a thread
+
+
+@dataclass(slots=True)
+class Value:
+    """A value of a place: the clocks that a reader learns, at an acquire and at its next fence.sc; who wrote it, with
+    its label and the number of the write. `bits` are known once the next one is written."""
+
+    known: Known
+    fences: Known
+    writer: Who
+    label: int
+    number: int
+    bits: int = 0
+
+
+class Old(NamedTuple):
+    """A load that read an old value: its site and its place, and the value."""
+
+    site: int
+    place: Place
+    value: Value
+
+    def hides(self, block: int, thread: int) -> bool:
+        """Whether a later value makes more known of what a thread did."""
+        known = [each.known.most_of(block, thread) for each in self.place.values if each.number > self.value.number]
+        return max(known, default=0) > self.value.known.most_of(block, thread)
+
+
+class Place:
+    """The values of some bytes, the last one in memory."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.values = [Value(Known(), Known(), (-1, -1), 0, 0)]
+        self.read: dict[Who, tuple[int, int]] = {}  # by thread: its label, and the number of the value then
+        self.times: dict[Who, int] = {}  # by thread: how often it has read that value
+
+
+class OldValues:
+    """The values of the places of one launch that strong writes change."""
+
+    def __init__(self, order) -> None:
+        self.order = order
+        self.last: dict[Who, Old] = {}  # by thread: the last load that read an old value
+        self.places: dict[tuple, Place] = {}
+        self.count = 0
+        self.fenced: dict[Who, int] = {}  # by thread: how many writes there were at its last fence.sc
+
+    def written(self, slot, thread: int, address: int, how: int) -> None:
+        """A strong write, before it is made and after its reader's clocks are known."""
+        if not how & events.WRITES:
+            return
+        key, size = self.order.key(slot, address), how >> events.SIZE_SHIFT & SIZE_MASK
+        place = self.places.get(key)
+        if place is None or place.size_bytes != size:
+            place = self.places[key] = Place(size)
+        place.values[-1].bits = int.from_bytes(ctypes.string_at(address, size), "little")
+        self.count += 1
+        known = self.order.places[key].known.copy()
+        label = slot.label(thread)
+        fences = self.order.sc_fences.written(key)
+        place.values.append(Value(known, fences, (slot.block, thread), label, self.count))
+        place.read[slot.block, thread] = label, self.count
+        del place.values[:-MOST_VALUES]
+
+    def fence(self, slot, thread: int, _: int, is_sc: int) -> None:
+        if is_sc:
+            self.fenced[slot.block, thread] = self.count
+
+    def look(self, slot, thread: int, address: int, how: int) -> int:
+        """A strong load, before it is made; 1 where it is to read `ctx.old_value`."""
+        place = self.places.get(self.order.key(slot, address))
+        if place is None or place.size_bytes != how >> events.SIZE_SHIFT & SIZE_MASK:
+            return 0
+        who, last = (slot.block, thread), place.values[-1]
+        mine = place.read.get(who)
+        again = mine is not None and place.times.get(who, 0) < (MOST_READS if how & events.COUNTED else 1)
+        least = 0 if mine is None else mine[1] if again else mine[1] + 1
+        value = last if least >= last.number else self._oldest(place, slot, thread, least)
+        is_new = mine is None or mine[1] != value.number
+        place.times[who] = 1 if is_new else place.times.get(who, 0) + 1
+        place.read[who] = slot.label(thread), value.number
+        if value is last:
+            self.last.pop(who, None)
+            return 0
+        self._learn(value, slot, thread, how)
+        self.last[who] = Old(how >> events.SITE_SHIFT, place, value)
+        slot.ctx.old_value = value.bits
+        return 1
+
+    def _oldest(self, place: Place, slot, thread: int, least: int) -> Value:
+        """The oldest value from number `least` on that a thread may still read."""
+        fenced = self.fenced.get((slot.block, thread), 0)
+        for (block, other), (label, number) in place.read.items():
+            if number > least and _has_seen(slot, thread, block, other, label):
+                least = number
+        following = iter(place.values[1:])
+        for value in place.values:
+            after = next(following, None)
+            if after is None:
+                break
+            is_hidden = after.number <= fenced or _has_seen(slot, thread, *after.writer, after.label)
+            if value.number >= least and not is_hidden:
+                return value
+        return place.values[-1]
+
+    def _learn(self, value: Value, slot, thread: int, how: int) -> None:
+        groups = slot.groups(how >> events.SCOPE_SHIFT & events.SCOPE_MASK)
+        if how & events.ACQUIRES:
+            slot.learn(thread, value.known.seen_by(groups))
+        else:
+            slot.pending.setdefault(thread, Known()).take(value.known, groups)
+        self.order.sc_fences.read(slot, thread, value.fences)
+
+
+def _has_seen(slot, thread: int, block: int, other: int, label: int) -> bool:
+    """Whether a thread has seen that another one had come so far."""
+    if block == slot.block:
+        return thread == other or bool(slot.seen(thread)[slot.threads + other] >= label)
+    labels = slot.abroad(thread).labels(block)
+    return labels is not None and bool(labels[slot.threads + other] >= label)
+
+
+def how(body, instr: Instr, kind: int) -> int | None:
+    """More bits of ORDER_OLD about a strong load that reads old values: an acquire, or one that a loop polls with. None
+    for others: lanes that exchange values by volatile accesses do not wait for them."""
+    if instr.opcode != "ld" or not kind & access.STRONG or isinstance(instr.operands[0], Vec) or "b128" in instr.mods:
+        return None
+    around = [each for each in body.polls.values() if body.position in each.positions]
+    waits = any(each.idle for each in around)
+    if not waits and "acquire" not in instr.mods and not (around and "relaxed" in instr.mods):
+        return None
+    counts = around and not waits
+    return body.site(instr) << events.SITE_SHIFT | events.COUNTED * bool(counts)
+
+
+def rows(order) -> dict:
+    """The handlers for events of the order of a launch."""
+    mine = order.of(OldValues)
+    return {
+        context.ORDER_ACCESS: lambda *event: mine.written(*event),
+        context.ORDER_OLD: mine.look,
+        context.ORDER_FENCE: lambda *event: mine.fence(*event),
+    }

@@ -1,0 +1,25 @@
+"""Races after a load that may read an older value than it read here, in words."""
+
+from __future__ import annotations
+
+from dsl.emulator.check.numbers import access
+from dsl.emulator.diagnosis import places
+from dsl.emulator.diagnosis.race import Race
+from dsl.emulator.families.memory.old_values import OldValues
+
+
+def race(race: Race) -> tuple[str, str] | None:
+    """The message and the fix of a race of a thread that goes on after a value that others than the writer left."""
+    ctx, order = race.launch.ctx, race.launch.checks.order
+    old = order.of(OldValues).last.get((ctx.block, ctx.thread)) if order is not None else None
+    if old is None or race.its_kind & access.ASYNC or not old.hides(ctx.other_block, ctx.other_thread):
+        return None
+    load = race.launch.code.sites[old.site]
+    at = places.at(race.launch, load, race.mine)
+    message = f"{race.does}, which {race.who} {race.did} at {race.at}"
+    return f"{message}: the load at {at} may give {old.value.bits}, and the thread goes on", (
+        f"wait at {at} until the value is there that the last of the writers leaves; {old.value.bits} is there before"
+    )
+
+
+ILLEGAL: dict = {}
