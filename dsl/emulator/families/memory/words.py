@@ -15,6 +15,8 @@ def race(race: Race) -> tuple[str, str] | None:
     if old is None or race.its_kind & access.ASYNC or not old.hides(ctx.other_block, ctx.other_thread):
         return None
     load = race.launch.code.sites[old.site]
+    if load is race.mine:
+        return None
     at = places.at(race.launch, load, race.mine)
     message = f"{race.does}, which {race.who} {race.did} at {race.at}"
     return f"{message}: the load at {at} may give {old.value.bits}, and the thread goes on", (
