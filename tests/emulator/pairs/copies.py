@@ -67,7 +67,7 @@ PAIRS = [
         - @%q fence.proxy.async.shared::cta;
         + @%first fence.proxy.async.shared::cta;
           @%first {STORE} [%g], [smem], 256; @%first cp.async.bulk.commit_group; @%first cp.async.bulk.wait_group 0;"""),
-    Pair("a generic fence for the proxy's", "race", 3, "no fence.proxy.async between", f"""
+    Pair("a generic fence in the place of the fence of the proxy", "race", 3, "no fence.proxy.async between", f"""
           st.shared.u32 [%mine], %t;
         - membar.cta; bar.sync 0;
         + fence.proxy.async.shared::cta; bar.sync 0;

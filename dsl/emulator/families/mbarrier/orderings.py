@@ -55,7 +55,7 @@ ORDERINGS = (
         names="mbarrier.test_wait mbarrier.try_wait",
         reads="acquire",
         orders="who arrived in the phase, and the copies that it counted, with who saw its end; a look whose answer "
-        "nothing reads orders nothing",
+        "nothing reads orders nothing, nor does one that gives false",
         scope="the cluster",
         source=f"{_WAIT}: an acquire, if it gives true",
         differs="kinder: a wait counts for the cluster, also with `.acquire.cta`, which NVIDIA's primitives write",

@@ -77,7 +77,8 @@ ORDERINGS = (
     Ordering(
         names="fence.sc membar",
         orders="as `fence.acq_rel`; of two (`__threadfence`), the earlier thread with the later, if an access shows "
-        "which is the earlier: one after the first fence, and a conflicting one before the second",
+        "which is the earlier: one after the first fence, and a conflicting one before the second, by threads that "
+        "have heard of the fences or are heard of",
         scope=_SCOPE,
         source=f"8.9.3 Fence-SC order, {_FENCE}: `membar` is `fence.sc`",
         unsaid=scope.ALL,
