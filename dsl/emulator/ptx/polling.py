@@ -50,8 +50,10 @@ def polls(function: Function, functions: Mapping[str, Function] | None = None) -
     blocks = BasicBlocks(function)
     polls: dict[str, Poll] = {}
     for (name, start), ends in heads.items():
-        poll = _innermost(function, blocks, start, ends, functions or {})
-        if (poll := poll or _poll(_Loop(function, blocks, start, ends, functions or {}))) is not None:
+        poll = _poll(_Loop(function, blocks, start, ends, functions or {}))
+        if poll is None or not poll.idle:
+            poll = _innermost(function, blocks, start, ends, functions or {}) or poll
+        if poll is not None:
             polls[name] = poll
     return polls
 

@@ -168,4 +168,30 @@ PAIRS = [
           @!%first bra E; atom.global.add.u32 %r1, [%g+4096], 1;
         - ld.global.u32 %r2, [%g+4096];
         + ld.relaxed.gpu.global.u32 %r2, [%g+4096];""", 32, 2),
+    Pair("acq_rel fences of all for one flag", "race", 4, "nothing orders blocks", """
+          setp.ne.u32 %q, %b, 0; @%q bra C;
+        - st.global.u32 [%gt], 7; fence.acq_rel.gpu; bar.sync 0; @%first st.volatile.global.u32 [%g+4096], 1; bra E;
+        + st.global.u32 [%gt], 7; fence.sc.gpu; bar.sync 0; @%first st.volatile.global.u32 [%g+4096], 1; bra E;
+          C: @!%first bra D; S: ld.volatile.global.u32 %r1, [%g+4096]; setp.eq.u32 %p, %r1, 0; @%p bra S; fence.sc.gpu;
+          D: bar.sync 0; ld.global.u32 %r2, [%gn];""", 64, 2),
+    Pair("fences of all of the block's scope for one flag", "race", 4, "nothing orders blocks", """
+          setp.ne.u32 %q, %b, 0; @%q bra C;
+        - st.global.u32 [%gt], 7; fence.sc.cta; bar.sync 0; @%first st.volatile.global.u32 [%g+4096], 1; bra E;
+        + st.global.u32 [%gt], 7; fence.sc.gpu; bar.sync 0; @%first st.volatile.global.u32 [%g+4096], 1; bra E;
+          C: @!%first bra D; S: ld.volatile.global.u32 %r1, [%g+4096]; setp.eq.u32 %p, %r1, 0; @%p bra S; fence.sc.gpu;
+          D: bar.sync 0; ld.global.u32 %r2, [%gn];""", 64, 2),
+    Pair("fences of all, and no barrier before the flag", "race", 4, "nothing orders blocks", """
+          setp.ne.u32 %q, %b, 0; @%q bra C;
+          st.global.u32 [%gt], 7; fence.sc.gpu;
+        + bar.sync 0;
+          @%first st.volatile.global.u32 [%g+4096], 1; bra E;
+          C: @!%first bra D; S: ld.volatile.global.u32 %r1, [%g+4096]; setp.eq.u32 %p, %r1, 0; @%p bra S;
+          D: bar.sync 0; fence.sc.gpu; ld.global.u32 %r2, [%gn];""", 64, 2),
+    Pair("the wait before the barrier, the fence after it left out", "race", 5, "nothing orders blocks", """
+          setp.ne.u32 %q, %b, 0; @%q bra C;
+          st.global.u32 [%gt], 7; fence.sc.gpu; bar.sync 0; @%first st.volatile.global.u32 [%g+4096], 1; bra E;
+          C: @!%first bra D; S: ld.volatile.global.u32 %r1, [%g+4096]; setp.eq.u32 %p, %r1, 0; @%p bra S;
+          D: bar.sync 0;
+        + fence.sc.gpu;
+          ld.global.u32 %r2, [%gn];""", 64, 2),
 ]  # fmt: skip
