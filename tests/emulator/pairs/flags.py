@@ -180,7 +180,7 @@ PAIRS = [
         + st.global.u32 [%gt], 7; fence.sc.gpu; bar.sync 0; @%first st.volatile.global.u32 [%g+4096], 1; bra E;
           C: @!%first bra D; S: ld.volatile.global.u32 %r1, [%g+4096]; setp.eq.u32 %p, %r1, 0; @%p bra S; fence.sc.gpu;
           D: bar.sync 0; ld.global.u32 %r2, [%gn];""", 64, 2),
-    Pair("fences of all, and no barrier before the flag", "race", 4, "nothing orders blocks", """
+    Pair("fences of all, and no barrier before the flag", "race", 5, "nothing orders blocks", """
           setp.ne.u32 %q, %b, 0; @%q bra C;
           st.global.u32 [%gt], 7; fence.sc.gpu;
         + bar.sync 0;
