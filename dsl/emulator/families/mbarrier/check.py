@@ -29,6 +29,7 @@ from dsl.emulator.ptx.traits import ARRIVE, PEEK
 class OtherWait(Exception):
     """The wait that a peek at an mbarrier may spare is for another phase or mbarrier, or there is none."""
 
+
 SITE_MASK = (1 << seen.BYTES_SHIFT - seen.SITE_SHIFT) - 1
 MOST_FALSE = 64  # answers in a row that may be given as false where the phase has ended
 
