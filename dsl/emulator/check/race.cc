@@ -249,9 +249,14 @@ u32 emu_race(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
 // The copy of a thread to or from an address was waited for: it is an access of now. Copies of other lanes of its warp,
 // which share an entry with it while they are on their way, are not.
 void emu_race_landed(Context *ctx, u32 tid, u64 address, u32 size) {
+  emu_race_landed_at(ctx, tid, address, size, label_of(ctx, tid));
+}
+
+// The same, as an access of another stretch of the thread.
+void emu_race_landed_at(Context *ctx, u32 tid, u64 address, u32 size, u32 label) {
   Cell *first = cell_of(ctx, address);
   if (!first) return;
-  u32 label = label_of(ctx, tid), bit = 1u << (tid & 31), cells = size >> ctx->race_shift;
+  u32 bit = 1u << (tid & 31), cells = size >> ctx->race_shift;
   u64 place = ctx->block << 5 | tid >> 5;
   for (Cell *cell = first; cell != first + cells; ++cell)
     for (u32 number = 0, count = cell->count; number < count; ++number) {

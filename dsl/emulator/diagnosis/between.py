@@ -166,12 +166,17 @@ class Between:
         reasons = (self._flag, self._mbarrier, self._barrier, self._warp_barrier)
         return next(filter(None, (reason() for reason in reasons)), None) or self._put()
 
-    def _copy(self) -> str | None:
+    def _copy(self) -> Fix | None:
         """Of what a cp.async still writes; None where it was waited for, as far as is known."""
         line, here = self.lines()
         waits = self.waits(group_waits.CP_ASYNC, self.way)
         if waits.done is not None:
             return None
+        if waits.signal is not None:
+            return Fix(
+                f"let {here} wait for the phase of the mbarrier (mbarrier.try_wait) at which the copy arrives by "
+                f"cp.async.mbarrier.arrive at {self.place(waits.signal)}: a barrier of the block does not wait for it"
+            )
         if (text := waits.why_not(line)) is not None:
             return text
         late = ", then a barrier of the block," if self.first.thread != self.second.thread else ""

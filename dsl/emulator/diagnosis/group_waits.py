@@ -9,7 +9,7 @@ from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.ptx.traits import COPY
+from dsl.emulator.ptx.traits import COPY, MBARRIER
 
 
 class Family(NamedTuple):
@@ -38,6 +38,7 @@ class Waits:
         alls = [row for row in self.rows if family.has(sites[row.site], "wait_all")]
         self.waits = [row for row in self.rows if family.has(sites[row.site], "wait_group")] + alls
         self._all = alls
+        self.signal = next((row for row in self.rows if sites[row.site].traits & MBARRIER), None)
         self.last = max(self.waits, key=self.rows.index, default=None)
 
     @property

@@ -5,6 +5,7 @@
 struct CopyEntry {
   u64 destination, source;
   u32 size, source_size, group;
+  bool arrives;  // no copy, but the arrival at the mbarrier `destination` once the copies before it are complete
 };
 static_assert(sizeof(BulkQueue::committed) == 4 * MAX_THREADS);
 
@@ -26,7 +27,8 @@ template <class Queue, class Entry> Entry &add_entry(Queue &queue, Entry *Queue:
 inline void reset_queues(Context *ctx) {
   for (u32 tid = 0; tid < ctx->threads; ++tid) {
     CopyQueue &queue = copies_of(ctx, tid);
-    queue.count = queue.head = queue.committed = 0;
+    queue.count = queue.head = queue.committed = queue.done = queue.arrivals = 0;
+    queue.gone = 0;
   }
 }
 inline void reset_bulk(Context *ctx) {

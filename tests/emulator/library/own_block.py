@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Generator
 from typing import Any
 
+from dsl.emulator.families.cp_async.numbers import CopyQueue
 from dsl.emulator.families.mbarrier.emit import State
 from dsl.emulator.machine import context, functions, native
 from dsl.emulator.machine.memory import Window
@@ -101,7 +102,7 @@ class Block:
             self._window = Window(smem_bytes)
             address = self._window.address
         ctx.smem, ctx.smem_bytes = address or 0, smem_bytes
-        ctx.queues, ctx.bulk = self.zeros(24 * threads), self.zeros(16 + 4 * context.MAX_THREADS)
+        ctx.queues, ctx.bulk = self.zeros(ctypes.sizeof(CopyQueue) * threads), self.zeros(16 + 4 * context.MAX_THREADS)
         ctx.sites_bytes = 16 * 64
         ctx.sites = self.zeros(ctx.sites_bytes)
         ctx.mbarrier_log, ctx.mbarrier_serial = self.zeros(72 * (smem_bytes // 8 + 1)), 7

@@ -5,7 +5,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from tests.emulator.library.own_block import LANDED, Block, Grid
+from dsl.emulator.families.mbarrier.emit import State
+from dsl.emulator.machine import context
+from tests.emulator.library.own_block import LANDED, ORDERED, Block, Grid
 
 
 class Copies:
@@ -20,6 +22,10 @@ class Copies:
         source_bytes = 4 * (count if source_count is None else source_count)
         at = self.target.ctypes.data + 4 * to, self.source.ctypes.data + 4 * start
         self.block.queue_copy(tid, *at, 4 * count, source_bytes)
+
+    def mbarrier(self, pending: int, count: int) -> np.ndarray:
+        """The 64 bits of one."""
+        return np.array([pending | count << 20], np.uint64)
 
     def landed(self) -> dict[int, int]:
         return {i: int(each) for i, each in enumerate(self.target) if each != 7}
@@ -124,6 +130,50 @@ def test_a_checker_hears_of_each_copy_that_lands():
     assert heard == []
     copies.block.queue_wait(5, 0)
     assert heard == [(5, 4, 8), (5, 16, 16)]
+
+
+@pytest.mark.parametrize("counts, count", [(0, 1), (1, 0)])
+def test_copies_land_and_arrive_when_somebody_looks_at_an_mbarrier(counts, count):
+    """Without .noinc (`counts`) the phase waits for one arrival more."""
+    copies, word = Copies(), Copies().mbarrier(1 + count, 1 + count)
+    copies.copy(to=0, start=10, tid=3)
+    copies.block.queue_arrive(3, 0, word.ctypes.data, counts)
+    copies.copy(to=1, start=11, tid=3)
+    assert copies.landed() == {} and State.of(int(word[0])).pending == 2
+    copies.block.queue_look()
+    assert copies.landed() == {0: 1010} and State.of(int(word[0])).pending == 1
+    copies.block.queue_arrive(3, 0, word.ctypes.data, 0)
+    copies.block.queue_look()
+    assert copies.landed() == {0: 1010, 1: 1011}
+    assert State.of(int(word[0])) == State(1, 1 + count, 1 + count, 0)
+
+
+def test_a_wait_for_the_copies_of_a_group_lets_them_arrive():
+    copies, word = Copies(), Copies().mbarrier(2, 2)
+    copies.copy(to=0, start=10)
+    copies.block.queue_commit(0)
+    copies.block.queue_arrive(0, 0, word.ctypes.data, 0)
+    copies.copy(to=1, start=11)
+    copies.block.queue_commit(0)
+    copies.block.queue_wait(0, 1)
+    assert copies.landed() == {0: 1010} and State.of(int(word[0])).pending == 1
+
+
+def test_a_checker_hears_of_copies_that_arrived_once_their_thread_waits_too():
+    copies, heard, word = Copies(), [], Copies().mbarrier(2, 2)
+    callback = LANDED(lambda _, tid, address, nbytes: heard.append((tid, address - copies.target.ctypes.data, nbytes)))
+    told = ORDERED(lambda *_: 0)
+    copies.block.ctx.landed = ctypes.cast(callback, ctypes.c_void_p).value
+    copies.block.ctx.order_call = ctypes.cast(told, ctypes.c_void_p).value
+    copies.copy(to=1, start=0, tid=5)
+    copies.block.queue_commit(5)
+    copies.block.queue_arrive(5, 0, word.ctypes.data, 0)
+    copies.block.queue_look()
+    assert heard == [(5, 4, 4 | context.SIGNALS)]
+    copies.block.queue_wait(5, 0)
+    assert heard == [(5, 4, 4 | context.SIGNALS), (5, 4, 4)]
+    copies.block.queue_wait(5, 0)
+    assert len(heard) == 2
 
 
 def test_copies_that_nobody_waited_for_are_forgotten_when_a_block_begins():

@@ -1,29 +1,104 @@
-// Pending cp.async copies: a queue a thread, in groups; bytes land when the thread waits for their group.
+// Pending cp.async copies: a queue a thread, in groups. Bytes land when the thread waits for their group, or when some
+// thread looks at an mbarrier after a cp.async.mbarrier.arrive of theirs.
 //
-// PTX ISA: cp.async, cp.async.commit_group, cp.async.wait_group. Hardware may land them earlier; landing at the wait
-// makes a missing wait visible every time.
+// PTX ISA: cp.async, cp.async.commit_group, cp.async.wait_group, cp.async.mbarrier.arrive. Hardware may land them
+// earlier; landing late makes a missing wait visible every time. For checkers a copy that has landed is on its way
+// until its thread waits for its group, or somebody for the phase that has the arrival: only then its entry goes.
+#include "check/check.h"
+#include "machine/grid.h"
 #include "machine/queues.h"
+
+namespace {
+
+// An arrival that the system makes; families/mbarrier/emit.py defines the 64 bits of an mbarrier.
+void arrive(Context *ctx, u32 tid, u64 *barrier) {
+  constexpr u64 FEW = (1 << 20) - 1, BYTES = ((1ull << 21) - 1) << 40;
+  u64 word = (*barrier & ~FEW) | ((*barrier - 1) & FEW);
+  bool ended = !(word & (BYTES | FEW));
+  *barrier = ended ? (word | (word >> 20 & FEW)) ^ 1ull << 63 : word;
+  emu_cluster_wake(ctx);
+  tell_order(ctx, ORDER_MB_COPIED, tid, (u64)barrier, ended);
+}
+
+// Land the entries up to `end`. `marks`: what the checkers hear of each copy, besides its size.
+void land(Context *ctx, u32 tid, CopyQueue &queue, u32 end, u32 marks) {
+  for (; queue.done < end; ++queue.done) {
+    const CopyEntry &one = queue.copies[queue.done];
+    if (one.arrives) {
+      --queue.arrivals;
+      arrive(ctx, tid, (u64 *)one.destination);
+      continue;
+    }
+    u8 *target = (u8 *)one.destination;
+    __builtin_memmove(target, (u8 *)one.source, one.source_size);
+    __builtin_memset(target + one.source_size, 0, one.size - one.source_size);
+    if (ctx->landed) ctx->landed(ctx, tid, one.destination, one.size | marks);
+  }
+}
+
+// Drop the entries up to `end`, which have landed.
+void drop(CopyQueue &queue, u32 end) {
+  queue.head = end;
+  if (end < queue.count) return;
+  queue.gone += queue.count;
+  queue.head = queue.count = queue.done = 0;
+}
+
+}  // namespace
 
 extern "C" {
 
 void emu_queue_copy(Context *ctx, u32 tid, u64 destination, u64 source, u32 size, u32 source_size) {
   CopyQueue &queue = copies_of(ctx, tid);
-  add_entry(queue, &CopyQueue::copies) = {destination, source, size, source_size, queue.committed};
+  add_entry(queue, &CopyQueue::copies) = {destination, source, size, source_size, queue.committed, false};
 }
 
 void emu_queue_commit(Context *ctx, u32 tid) { ++copies_of(ctx, tid).committed; }
 
-// Land every copy whose group is followed by at least `keep` committed groups.
+// Land every copy whose group is followed by at least `keep` committed groups, and the arrivals after such copies.
 void emu_queue_wait(Context *ctx, u32 tid, u32 keep) {
   CopyQueue &queue = copies_of(ctx, tid);
-  for (; queue.head < queue.count; ++queue.head) {
-    const CopyEntry &one = queue.copies[queue.head];
-    if ((u64)one.group + keep >= queue.committed) return;
-    u8 *target = (u8 *)one.destination;
-    __builtin_memmove(target, (u8 *)one.source, one.source_size);
-    __builtin_memset(target + one.source_size, 0, one.size - one.source_size);
-    if (ctx->landed) ctx->landed(ctx, tid, one.destination, one.size);
+  u32 end = queue.head;
+  for (; end < queue.count; ++end) {
+    const CopyEntry &one = queue.copies[end];
+    if (!one.arrives && (u64)one.group + keep >= queue.committed) break;
+    bool has_landed = end < queue.done && !one.arrives;
+    if (has_landed && ctx->landed) ctx->landed(ctx, tid, one.destination, one.size);
   }
-  queue.head = queue.count = 0;
+  land(ctx, tid, queue, end, 0);
+  drop(queue, end);
+}
+
+// cp.async.mbarrier.arrive; `counts`: without .noinc the phase waits for one arrival more.
+void emu_queue_arrive(Context *ctx, u32 tid, u32 site, u64 barrier, u32 counts) {
+  CopyQueue &queue = copies_of(ctx, tid);
+  add_entry(queue, &CopyQueue::copies) = {barrier, 0, 0, 0, queue.committed, true};
+  ++queue.arrivals;
+  *(u64 *)barrier += counts;
+  ctx->mbarrier_idle = 0;
+  tell_order(ctx, ORDER_MB_COPIES, tid, barrier, site | (queue.gone + queue.count) << 32);
+}
+
+// A thread looks at an mbarrier: what threads of the block have copied before a cp.async.mbarrier.arrive lands.
+void emu_queue_look(Context *ctx) {
+  for (u32 tid = 0; tid < ctx->threads; ++tid) {
+    CopyQueue &queue = copies_of(ctx, tid);
+    if (!queue.arrivals) continue;
+    u32 end = queue.count;
+    while (!queue.copies[end - 1].arrives) --end;
+    land(ctx, tid, queue, end, SIGNALS);
+    if (!ctx->order_call) drop(queue, end);
+  }
+}
+
+// Somebody has waited for the first `number` entries of a thread: its copies among them are accesses of `label`.
+void emu_queue_seen(Context *ctx, u32 tid, u64 number, u32 label) {
+  CopyQueue &queue = copies_of(ctx, tid);
+  if (number <= queue.gone + queue.head) return;
+  u32 end = number - queue.gone;
+  for (u32 i = queue.head; i < end; ++i)
+    if (const CopyEntry &one = queue.copies[i]; !one.arrives)
+      emu_race_landed_at(ctx, tid, one.destination, one.size, label);
+  drop(queue, end);
 }
 }

@@ -85,19 +85,18 @@ def check_source(body, instr, origin: str, source_bytes: str, size: int) -> None
 
 
 def arrive_on(body, instr):
-    """cp.async.mbarrier.arrive[.noinc]: an arrival once this thread's copies so far have landed; they land here.
+    """cp.async.mbarrier.arrive[.noinc]: an arrival once this thread's copies so far have landed, at a later look at an
+    mbarrier.
 
     Without .noinc the phase waits for one arrival more, which this is.
     """
     body.uses.add("cp.async")
-    word_at = mbarrier.place(body, instr, instr.operands[0])
-    counts = "noinc" in instr.mods
-    what = numbers.mbarrier.ARRIVES if counts else numbers.mbarrier.LOOKS
-    mbarrier.note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"))
-    body.do(f"call void @emu_queue_commit(ptr %ctx, i32 {body.threads['linear']})")
-    body.do(f"call void @emu_queue_wait(ptr %ctx, i32 {body.threads['linear']}, i32 0)")
-    if counts:
-        mbarrier.update(body, word_at, "1", "0", False, how=body.site(instr) << mbarrier.seen.SITE_SHIFT)
+    word_at = body.cast("ptrtoint", mbarrier.place(body, instr, instr.operands[0]), "ptr", "i64")
+    is_counted = "noinc" in instr.mods
+    what = numbers.mbarrier.ARRIVES if is_counted else numbers.mbarrier.LOOKS
+    mbarrier.note(body, instr, what, word_at)
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {word_at}"
+    body.do(f"call void @emu_queue_arrive(ptr %ctx, {where}, i32 {int(not is_counted)})")
 
 
 def _commit(body) -> None:

@@ -6,4 +6,7 @@ SIGNATURES = {
     "emu_queue_copy": "void (ptr, i32, i64, i64, i32, i32)",
     "emu_queue_commit": "void (ptr, i32)",
     "emu_queue_wait": "void (ptr, i32, i32)",
+    "emu_queue_arrive": "void (ptr, i32, i32, i64, i32)",
+    "emu_queue_look": "void (ptr)",
+    "emu_queue_seen": "void (ptr, i32, i64, i32)",
 }

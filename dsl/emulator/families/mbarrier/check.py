@@ -7,6 +7,7 @@ An mbarrier is another block's to arrive at once its init is ordered before that
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from dsl.emulator.families.cluster.check import Clusters
 from dsl.emulator.families.mbarrier import turns
 from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.mbarrier.turns import Expected, Turns
-from dsl.emulator.machine import context
+from dsl.emulator.machine import context, native
 from dsl.emulator.ptx.syntax import Addr, Instr
 from dsl.emulator.ptx.traits import ARRIVE, PEEK
 
@@ -32,6 +33,8 @@ class OtherWait(Exception):
 
 SITE_MASK = (1 << seen.BYTES_SHIFT - seen.SITE_SHIFT) - 1
 MOST_FALSE = 64  # answers in a row that may be given as false where the phase has ended
+
+_COPIES_SEEN = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,18 @@ class Flight:
     clock: dict  # what the thread had seen then
 
 
+class Signal(NamedTuple):
+    """A cp.async.mbarrier.arrive: the thread and the site, how many copies and arrivals its thread had begun by then
+    (cp_async_queue.cc), the label that the copies get once somebody has waited for them, and what the arrival makes
+    known."""
+
+    thread: int
+    site: int
+    number: int
+    label: int
+    clock: dict
+
+
 class Mbarrier:
     """`arrived`: what the arrivals made known; `ended`: what those did that came before its phase last ended."""
 
@@ -89,6 +104,9 @@ class Mbarrier:
         self.begun: dict[tuple[int, int], deque[Flight]] = {}  # by (block, thread): copies that will signal it
         self.landed: list[Flight] = []  # in this phase
         self.complete: list[Flight] = []  # in those before, and no thread of the block has waited since
+        self.signals: dict[int, deque[Signal]] = {}  # by thread of the block: those whose copies are on their way
+        self.copied: list[Signal] = []  # those that arrived in this phase
+        self.copies_complete: list[Signal] = []  # in those before, and no thread of the block has waited since
         self.waits: dict[int, Wait] = {}  # by thread of the block
         self.older_waits: dict[int, int] = {}  # for the phase before the last that ended: by thread the label
         self.arrivers: set[tuple[int, int]] = set()  # (block, thread)
@@ -110,7 +128,8 @@ class Mbarrier:
         self.turns.end()
         self.phase += 1
         self.complete += self.landed
-        self.landed = []
+        self.copies_complete += self.copied
+        self.landed, self.copied = [], []
 
 
 @dataclass(frozen=True)
@@ -151,6 +170,7 @@ class Mbarriers:
         self.mbarriers: dict[int, Mbarrier] = {}
         # by the site of a look that a thread goes on after: whether (address, phase) is to come late there
         self.doubted: dict[int, dict[tuple[int, int], bool]] = {}
+        self._copies_seen = _COPIES_SEEN(native.address("emu_queue_seen"))
 
     def init(self, slot, thread: int, address: int, site: int) -> None:
         self.mbarriers[address] = Mbarrier(slot.block, thread, slot.label(thread), site)
@@ -164,6 +184,8 @@ class Mbarriers:
             return
         copies = [*(each for queue in one.begun.values() for each in queue), *one.landed, *one.complete]
         used = [(each.slot.block, each.thread, each.site) for each in copies]
+        signals = [*(each for queue in one.signals.values() for each in queue), *one.copied, *one.copies_complete]
+        used += [(slot.block, each.thread, each.site) for each in signals]
         used += [
             (block, user, where)
             for (block, user), (label, where) in one.uses.items()
@@ -221,6 +243,35 @@ class Mbarriers:
         if how & seen.ENDED:
             self._end(one, slot, thread, address, site)
         slot.step(thread)
+
+    def copies(self, slot, thread: int, address: int, what: int) -> None:
+        """cp.async.mbarrier.arrive: copies of a thread will arrive. `what`: the site, above it Signal.number.
+
+        The copies get a label between what the thread did before it and what it does after it.
+        """
+        one, site = self.mbarrier(slot.block, address), what & 0xFFFFFFFF
+        if one is None or not self._sees(slot, thread, slot.block, one):
+            slot.report(context.NOT_VISIBLE, thread, address, site)
+            return
+        slot.step(thread)
+        clock, label = slot.clock(thread), slot.label(thread)
+        one.signals.setdefault(thread, deque()).append(Signal(thread, site, what >> 32, label, clock))
+        one.arrivers.add((slot.block, thread))
+        one.uses[slot.block, thread] = label, site
+        releases = slot.of(Shared).releases
+        releases[thread] = releases.get(thread, 0) + 1
+        slot.step(thread)
+
+    def copied(self, slot, thread: int, address: int, ended: int) -> None:
+        """The copies of a thread are complete, and arrive."""
+        one = self.mbarriers.get(address)
+        if one is None or not one.signals.get(thread):  # it has ended, which is a finding
+            return
+        signal = one.signals[thread].popleft()
+        one.copied.append(signal)
+        one.arrived.add(slot.groups(scope.CTA), signal.clock)
+        if ended:
+            self._end(one, slot, thread, address, signal.site)
 
     def _end(self, one: Mbarrier, slot, thread: int, address: int, site: int) -> None:
         """The phase ends, by what a thread does at a site."""
@@ -345,6 +396,9 @@ class Mbarriers:
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
         mine.last_wait[thread] = one
         self._end_flights(slot, one)
+        for signal in one.copies_complete:
+            self._copies_seen(slot.address, signal.thread, signal.number, signal.label)
+        one.copies_complete = []
         # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
         groups = slot.groups(scope.CLUSTER)
         if how & seen.RELAXED:
@@ -442,6 +496,8 @@ def events(order) -> dict:
         context.ORDER_MB_LOOK: mine.look_at,
         context.ORDER_MB_PEEK: mine.peek,
         context.ORDER_MB_LANDED: mine.landed,
+        context.ORDER_MB_COPIES: mine.copies,
+        context.ORDER_MB_COPIED: mine.copied,
         context.ORDER_INIT_FENCE: mine.fence_init,
         context.ORDER_COPY: mine.copy,
         context.ORDER_EXIT: mine.exit,

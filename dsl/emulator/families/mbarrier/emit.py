@@ -160,16 +160,12 @@ def _wait(body, instr) -> None:
     Loops around it let other threads run."""
     destination, address, which, *_ticks = instr.operands
     word_at = place(body, instr, address)
-    if _copies_come(body):
-        body.uses.add("bulk")
-        body.do("call void @emu_bulk_arrive(ptr %ctx)")
-    word = body.op(f"load volatile i64, ptr {word_at}, align 8")
-    now = body.lshr(word, _PHASE, "i64")
     if "parity" in instr.mods:
         asked = body.and_(body.resize(body.read(which, 32), 32, 64), 1, "i64")
     else:
         asked = body.lshr(body.read(which, 64), _PHASE, "i64")
-    ended = body.cmp("ne", now, asked, "i64")
+    _land_copies(body, word_at, asked)
+    ended = _has_ended(body, word_at, asked)
     linear, failed = body.threads["linear"], body.cast("zext", body.xor(ended, "true", "i1"), "i1", "i32")
     body.set_bits("in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
     body.store("wait_site", str(body.site(instr)), linear)
@@ -196,12 +192,37 @@ def _answer(body, instr, word_at: str, ended: str) -> str:
     return body.and_(ended, body.cmp("eq", body.op(f"call i32 @emu_order(ptr %ctx, {where})"), 0), "i1")
 
 
-def _copies_come(body) -> bool:
-    """Whether the kernel has bulk copies or asynchronous stores, which land before a thread looks at an mbarrier."""
-    if not hasattr(body, "has_bulk_copies"):
-        items = (item for f in body.module.functions.values() for item in f.items)
-        body.has_bulk_copies = any(
-            isinstance(i, Instr) and "async" in i.mods and ("bulk" in i.mods or i.opcode in ("st", "red"))
-            for i in items
-        )
-    return body.has_bulk_copies
+def _land_copies(body, word_at: str, asked: str) -> None:
+    """Let copies that signal mbarriers land before a look. A checked launch lands them only if the look would fail: as
+    late as they may, so that a thread that waits for a wrong phase goes on before the copy."""
+    copies = _copies(body)
+    if not copies:
+        return
+    look = body.fresh("look")
+    if body.order_kinds:
+        land = body.fresh("land")
+        body.do(f"br i1 {_has_ended(body, word_at, asked)}, label %{look}, label %{land}")
+        body.start(land, keep=True)
+    for kind, function in copies.items():
+        body.uses.add(kind)
+        body.do(f"call void @{function}(ptr %ctx)")
+    body.branch(look)
+    body.start(look, keep=True)
+
+
+def _has_ended(body, word_at: str, asked: str) -> str:
+    word = body.op(f"load volatile i64, ptr {word_at}, align 8")
+    return body.cmp("ne", body.lshr(word, _PHASE, "i64"), asked, "i64")
+
+
+def _copies(body) -> dict[str, str]:
+    """The kinds of copies of the kernel that signal mbarriers (bulk copies and asynchronous stores; cp.async), each
+    with the function that lands them."""
+    if not hasattr(body, "copies_that_signal"):
+        items = [item for f in body.module.functions.values() for item in f.items if isinstance(item, Instr)]
+        comes = [each for each in items if "async" in each.mods]
+        bulk = any("bulk" in each.mods or each.opcode in ("st", "red") for each in comes)
+        body.copies_that_signal = {"bulk": "emu_bulk_arrive"} if bulk else {}
+        if any("mbarrier" in each.mods for each in comes):
+            body.copies_that_signal["cp.async"] = "emu_queue_look"
+    return body.copies_that_signal

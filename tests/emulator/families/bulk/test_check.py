@@ -78,6 +78,9 @@ PAIRS = {
     "a load to the own block by its rank": (
         f"{MINE} {LOAD.replace('[%s]', '[%r1]')}\n{SYNC} {{fix}}\n{USE}\n{KEEP}", f"|{FULL}",
         "which the bulk copy at line 2 still writes"),
+    "a look for an earlier phase, which it may still find": (
+        f"{LOAD}\nmbarrier.try_wait.parity.shared.b64 %p, [full], {{fix}}; @%p bra SEEN; {FULL} SEEN:\n{USE}\n{KEEP}",
+        "1|0", "which the bulk copy at line 2 still writes"),
     "a load is overwritten before its phase": (
         f"{LOAD}\n{SYNC} {{fix}}\n{WRITE}", f"|{FULL}", "which the bulk copy at line 2 still writes"),
     "a slot is loaded again, not given back": (
