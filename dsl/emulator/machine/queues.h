@@ -6,6 +6,8 @@ struct CopyEntry {
   u64 destination, source;
   u32 size, source_size, group;
   bool arrives;  // no copy, but the arrival at the mbarrier `destination` once the copies before it are complete
+
+  bool arrives_at(u64 barrier) const { return arrives && (!barrier || destination == barrier); }
 };
 static_assert(sizeof(BulkQueue::committed) == 4 * MAX_THREADS);
 

@@ -140,12 +140,24 @@ def test_copies_land_and_arrive_when_somebody_looks_at_an_mbarrier(counts, count
     copies.block.queue_arrive(3, 0, word.ctypes.data, counts)
     copies.copy(to=1, start=11, tid=3)
     assert copies.landed() == {} and State.of(int(word[0])).pending == 2
-    copies.block.queue_look()
+    copies.block.queue_look(0)
     assert copies.landed() == {0: 1010} and State.of(int(word[0])).pending == 1
     copies.block.queue_arrive(3, 0, word.ctypes.data, 0)
-    copies.block.queue_look()
+    copies.block.queue_look(0)
     assert copies.landed() == {0: 1010, 1: 1011}
     assert State.of(int(word[0])) == State(1, 1 + count, 1 + count, 0)
+
+
+def test_copies_land_for_the_mbarrier_that_is_looked_at_alone():
+    copies, words = Copies(), np.array([2 | 2 << 20, 2 | 2 << 20], np.uint64)
+    for i, tid in ((0, 3), (1, 3), (0, 4), (1, 5)):
+        copies.copy(to=tid + 10 * i, start=tid, tid=tid)
+        copies.block.queue_arrive(tid, 0, words[i:].ctypes.data, 0)
+    copies.block.queue_look(words.ctypes.data)
+    assert copies.landed() == {3: 1003, 4: 1004}
+    copies.block.queue_look(words[1:].ctypes.data)
+    assert copies.landed() == {3: 1003, 4: 1004, 13: 1003, 15: 1005}
+    assert [State.of(int(word)).pending for word in words] == [2, 2]  # of the next phase
 
 
 def test_a_wait_for_the_copies_of_a_group_lets_them_arrive():
@@ -168,7 +180,7 @@ def test_a_checker_hears_of_copies_that_arrived_once_their_thread_waits_too():
     copies.copy(to=1, start=0, tid=5)
     copies.block.queue_commit(5)
     copies.block.queue_arrive(5, 0, word.ctypes.data, 0)
-    copies.block.queue_look()
+    copies.block.queue_look(0)
     assert heard == [(5, 4, 4 | context.SIGNALS)]
     copies.block.queue_wait(5, 0)
     assert heard == [(5, 4, 4 | context.SIGNALS), (5, 4, 4)]

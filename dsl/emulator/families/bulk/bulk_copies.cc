@@ -11,6 +11,8 @@
 #include "machine/grid.h"
 #include "machine/queues.h"
 
+extern "C" void emu_bulk_arrive_at(Context *, u64 barrier);
+
 struct BulkEntry {
   u32 kind, thread, group, size, has_landed;  // one that has landed is there for checkers: it was read, not written
   u64 smem, other, barrier;
@@ -266,11 +268,15 @@ void emu_bulk_exit(Context *ctx, u32 tid) {
 }
 
 // A thread looks at an mbarrier: what blocks of the cluster copy into shared memory lands.
-void emu_bulk_arrive(Context *ctx) {
+void emu_bulk_arrive(Context *ctx) { emu_bulk_arrive_at(ctx, 0); }
+
+// The same of the copies that signal one mbarrier; 0: all.
+void emu_bulk_arrive_at(Context *ctx, u64 barrier) {
   for (Context &slot : Mates{ctx})
     sweep(&slot, [&](const BulkEntry &one) {
-      if (one.enters()) land(&slot, one);
-      return one.enters();
+      bool lands = one.enters() && (!barrier || one.barrier == barrier);
+      if (lands) land(&slot, one);
+      return lands;
     });
 }
 }

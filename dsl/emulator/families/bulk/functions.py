@@ -11,6 +11,7 @@ SIGNATURES = {
     "emu_bulk_wait": "void (ptr, i32, i32, i32)",
     "emu_bulk_exit": "void (ptr, i32)",
     "emu_bulk_arrive": "void (ptr)",
+    "emu_bulk_arrive_at": "void (ptr, i64)",
     "emu_bulk_proxied": "i32 (ptr, i32, i32, i64, i32)",
     "emu_bulk_begins": "i32 (ptr, i32, i32, i64, i32, i32, i64, i32, i64)",
     "emu_map_asked": "i32 (ptr, i32, i32, i64, i32)",

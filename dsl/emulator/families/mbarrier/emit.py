@@ -193,19 +193,19 @@ def _answer(body, instr, word_at: str, ended: str) -> str:
 
 
 def _land_copies(body, word_at: str, asked: str) -> None:
-    """Let copies that signal mbarriers land before a look. A checked launch lands them only if the look would fail: as
-    late as they may, so that a thread that waits for a wrong phase goes on before the copy."""
+    """Let copies that signal mbarriers land before a look. A checked launch lands those that signal this one, if the
+    look would fail: as late as they may, so that a thread that waits for a wrong phase goes on before the copy."""
     copies = _copies(body)
     if not copies:
         return
-    look = body.fresh("look")
+    look, signalled = body.fresh("look"), "0"
     if body.order_kinds:
-        land = body.fresh("land")
+        land, signalled = body.fresh("land"), body.cast("ptrtoint", word_at, "ptr", "i64")
         body.do(f"br i1 {_has_ended(body, word_at, asked)}, label %{look}, label %{land}")
         body.start(land, keep=True)
     for kind, function in copies.items():
         body.uses.add(kind)
-        body.do(f"call void @{function}(ptr %ctx)")
+        body.do(f"call void @{function}(ptr %ctx, i64 {signalled})")
     body.branch(look)
     body.start(look, keep=True)
 
@@ -222,7 +222,7 @@ def _copies(body) -> dict[str, str]:
         items = [item for f in body.module.functions.values() for item in f.items if isinstance(item, Instr)]
         comes = [each for each in items if "async" in each.mods]
         bulk = any("bulk" in each.mods or each.opcode in ("st", "red") for each in comes)
-        body.copies_that_signal = {"bulk": "emu_bulk_arrive"} if bulk else {}
+        body.copies_that_signal = {"bulk": "emu_bulk_arrive_at"} if bulk else {}
         if any("mbarrier" in each.mods for each in comes):
             body.copies_that_signal["cp.async"] = "emu_queue_look"
     return body.copies_that_signal
