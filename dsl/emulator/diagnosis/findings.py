@@ -57,9 +57,8 @@ def _race(launch) -> Fault:
     told = (words(race) for words in families.named("words", "race"))
     message, fix = next(filter(None, told), None) or _of_any(race, between, "itself" if same_thread else who)
     lines, sides = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"], []
-    for name, instr, block, thread in (
-        (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread),
-    ):  # fmt: skip
+    both = (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread)
+    for name, instr, block, thread in both if ctx.other_block < launch.blocks else both[:1]:  # else it is of no block
         calls = frames.of(launch, instr).calls()
         at = f"{places.line_of(launch, instr)}{calls}, " if frames.place_of(launch, instr) else ""
         who = places.thread_of(launch, block, thread)

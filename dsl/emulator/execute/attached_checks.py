@@ -11,7 +11,7 @@ from dsl.emulator.check.access import is_volatile_shared
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, undefined
 from dsl.emulator.check.order import Order, marked
-from dsl.emulator.check.shadow import Pages
+from dsl.emulator.check.shadow import Footprint, Pages, footprint
 from dsl.emulator.check.silenced import is_silenced
 from dsl.emulator.machine import context, native
 
@@ -83,7 +83,13 @@ class Checks:
         if key not in self._cells:
             nbytes = (((hi - lo) >> self.launch.code.race_shift) + 1) * ctypes.sizeof(Cell)
             self._cells[key] = self._new(nbytes)
+            if self.launch.earlier is not None:
+                self.launch.earlier.put(lo, hi, self._cells[key], self.launch.code.race_shift)
         return self._cells[key]
+
+    def footprint(self) -> Footprint:
+        """The global memory that the launch has touched."""
+        return footprint(self.launch.entry_name, self._cells, self.launch.code.race_shift)
 
     def _new(self, nbytes: int) -> int:
         pages = Pages(nbytes)

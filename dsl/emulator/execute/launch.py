@@ -22,6 +22,7 @@ from dsl.emulator.machine import context, native
 from dsl.emulator.machine.memory import Allocation, Memory
 
 if TYPE_CHECKING:
+    from dsl.emulator.check.shadow import Footprint
     from dsl.emulator.execute.attached_checks import Checks
     from dsl.emulator.execute.decisions import Decisions
 
@@ -57,6 +58,8 @@ def launch(
     cooperative: bool = False,
     gives_way: bool = False,
     decisions: Decisions | None = None,
+    earlier: Footprint | None = None,
+    leaves: Callable[[Footprint], None] | None = None,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
@@ -65,8 +68,9 @@ def launch(
     lanes, the same each time; `decisions` names the decisions that count. With it, or with `gives_way`,
     threads give way to one another before they touch shared or global memory, and nanosleep lasts.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
-    what is looked for besides: "race", "undefined". `announce(sentence)` is called once, from another
-    thread, of a launch that takes longer than LONG_S.
+    what is looked for besides: "race", "undefined". `earlier`: what the launch before touched, if it may overlap this
+    one; `leaves` gets the same of this launch, if it was checked for races. `announce(sentence)` is called once, from
+    another thread, of a launch that takes longer than LONG_S.
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
@@ -100,6 +104,8 @@ def launch(
         cooperative,
         gives_way,
         decisions,
+        earlier,
+        leaves,
     )
     if plain and was_launched and prepared.may_repeat:
         repeats.Kept(prepared, (program, shape)).first()
@@ -175,8 +181,10 @@ class _Launch:
         cooperative=False,
         gives_way=False,
         decisions=None,
+        earlier=None,
+        leaves=None,
     ):
-        self.announce = announce
+        self.announce, self.earlier, self.leaves = announce, earlier, leaves
         self.workspace = slots.Workspace() if cooperative else None
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
@@ -231,6 +239,8 @@ class _Launch:
         """Run it once."""
         try:
             self.run_blocks(self.add_slot())
+            if self.leaves is not None and self.checks is not None and self.checks.race:
+                self.leaves(self.checks.footprint())
         finally:
             self.close()
 

@@ -62,6 +62,7 @@ GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
 MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address names one
 RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block itself
+EARLIER_GRID = (1 << 31) - 1  # in the place of a block: what the launch before did
 NOBODY = 0xFE  # the greatest rank that an address has room for
 NO_FAULT = 2**64 - 1
 # Events and questions for order.py.
@@ -72,8 +73,8 @@ NO_FAULT = 2**64 - 1
     ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
     ORDER_GENERATION, ORDER_MB_INVAL, ORDER_WARP_MEETING, ORDER_BLOCK_MEETING, ORDER_OBSERVES, ORDER_OBSERVED,
     ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT, ORDER_UNPROXIED, ORDER_MB_LOOK, ORDER_OLD, ORDER_MB_PEEK,
-    ORDER_MB_COPIES, ORDER_MB_COPIED,
-) = range(41)  # fmt: skip
+    ORDER_MB_COPIES, ORDER_MB_COPIED, ORDER_GRIDS,
+) = range(42)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dsl import environment_variables as variables, native_library
-from dsl.core.trace import COOPERATIVE
+from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch import disk_cache
 from dsl.launch.devices import native_launch
 from dsl.launch.devices.exploration import Exploration
@@ -46,6 +46,7 @@ class Emulated(Device):
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
         self.host_memory = HostMemory()
         self._captured: Callable[[Callable[[], None]], None] | None = None
+        self._earlier: dict[int, Any] = {}  # by stream, of its last launch if the next one may overlap it
         self.exploration: Exploration | None = None  # of the outcomes of launches, where they are explored
 
     @functools.cached_property
@@ -282,6 +283,8 @@ class Emulated(Device):
                 cooperative=bool(launch.flags & COOPERATIVE),
                 gives_way=self.perturbation is not None,
                 decisions=self._decisions,
+                earlier=self._overlapped(launch),
+                leaves=self._leaves(program, launch),
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
@@ -292,6 +295,17 @@ class Emulated(Device):
             self._arrays.ended(program, entry)
         for event in filter(None, launch.events):
             _record(event, launch.stream)
+
+    def _overlapped(self, launch: Launch) -> Any:
+        """The footprint of the last launch in the stream if this one may overlap it."""
+        earlier = self._earlier.pop(launch.stream, None)
+        return earlier if launch.flags & PROGRAMMATIC else None
+
+    def _leaves(self, program: emulator.Program, launch: Launch) -> Callable[[Any], None] | None:
+        """A function that keeps the footprint of the launch if its kernel lets the next one begin."""
+        if "griddepcontrol.launch_dependents" not in program.ptx:
+            return None
+        return functools.partial(self._earlier.__setitem__, launch.stream)
 
     # --- launches that machine code makes (native_launch): those that are kept ready to be made again ---
 

@@ -22,6 +22,7 @@ ORDER_TRAITS = (
     | traits.REMOTE | traits.PRODUCT
 )  # fmt: skip
 ORDER_WORDS = ordering.SCOPES.keys() | ordering.STRONG | ordering.ACQUIRES | ordering.RELEASES | {"sc", "nc", "proxy"}
+ORDER_WORDS |= {"wait", "launch_dependents"}
 NO_ORDER = {
     "a type": {*TYPE_BITS, "tf32", "b1", "b1024"},
     "how many elements": {"v2", "v4", "v8"},

@@ -9,7 +9,7 @@ import torch
 
 from dsl import alias, emulator
 from dsl.core.number.pointer import AddressSpace
-from dsl.core.trace import COOPERATIVE
+from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import DeviceError, Launch
 
@@ -148,3 +148,38 @@ def test_blocks_of_a_cooperative_launch_meet_and_too_many_are_refused():
         "once; of this shape the device holds 264"
     )
     assert caught.value.error_code.name == "cudaErrorCooperativeLaunchTooLarge" and caught.value.error_code.value == 720
+
+
+_OVERLAPPING = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+  .reg .b64 %x; .reg .b32 %v;
+  ld.param.u64 %x, [x]; BODY
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("trigger, flags, stream, wait, is_race", [
+    (True, PROGRAMMATIC, 0, False, True),
+    (True, PROGRAMMATIC, 0, True, False),
+    (True, 0, 0, False, False),
+    (False, PROGRAMMATIC, 0, False, False),
+    (True, PROGRAMMATIC, 7, False, False),
+])  # fmt: skip
+def test_a_launch_that_may_overlap_the_one_before_has_to_wait_for_it(trigger, flags, stream, wait, is_race):
+    device, x = Emulated(), np.zeros(1, np.uint32)
+    device.look_for("race")
+    device.register(x.ctypes.data, x.nbytes, "x")
+    params, shape = [x.ctypes.data.to_bytes(8, "little")], ((1, 1, 1), (1, 1, 1))
+    first = "griddepcontrol.launch_dependents; " * trigger + "st.global.u32 [%x], 5;"
+    second = "griddepcontrol.wait; " * wait + "ld.global.u32 %v, [%x];"
+    device.launch(device.load(_OVERLAPPING.replace("BODY", first)), "k", Launch(*shape), params)
+    program = device.load(_OVERLAPPING.replace("BODY", second))
+    launch = Launch(*shape, flags=flags, stream=stream)
+    if not is_race:
+        return device.launch(program, "k", launch, params)
+    with pytest.raises(emulator.Fault, match="the launch before"):
+        device.launch(program, "k", launch, params)

@@ -26,6 +26,11 @@ def nanosleep(body, instr):
         body.suspend()
 
 
+def wait_for_grids(body, instr):
+    """griddepcontrol.wait: the launch before has ended here, which the checkers hear of.  PTX ISA 9.7.13.13."""
+    body.ordered(context.ORDER_GRIDS)
+
+
 def branch(body, instr):
     """bra: with a guard, a conditional branch; without, what follows is reached by label only."""
     place = instr.operands[0]

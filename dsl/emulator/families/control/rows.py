@@ -17,7 +17,8 @@ _row("exit", "9.7.12.7", "", control.leave_thread, traits=IDLE)
 _row("brkpt trap", "9.7.19.1", "", control.trap)
 _row("nanosleep", "9.7.19.2", "u32", control.nanosleep, traits=IDLE | NO_RESULT | POLLS)
 _row("pmevent", "9.7.19.3", "?mask", nothing, traits=NO_EFFECT)
-_row("griddepcontrol", "9.7.13.13", "launch_dependents/wait @90", nothing, traits=NO_EFFECT | TIMED)
+_row("griddepcontrol", "9.7.13.13", "^launch_dependents @90", nothing, traits=NO_EFFECT | TIMED)
+_row("griddepcontrol", "9.7.13.13", "^wait @90", control.wait_for_grids, traits=NO_EFFECT | TIMED)
 _row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing, traits=NO_EFFECT)
 
 OPERANDS = {

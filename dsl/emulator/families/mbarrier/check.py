@@ -269,6 +269,7 @@ class Mbarriers:
             return
         signal = one.signals[thread].popleft()
         one.copied.append(signal)
+        one.turns.ends_late = True
         one.arrived.add(slot.groups(scope.CTA), signal.clock)
         if ended:
             self._end(one, slot, thread, address, signal.site)
@@ -344,7 +345,7 @@ class Mbarriers:
         one = self.mbarriers.get(address)
         if one is None:  # it has ended, which is a finding
             return
-        site, one.turns.brings_bytes = slot.ctx.site, True
+        site, one.turns.ends_late = slot.ctx.site, True
         if one.begun.get((slot.block, thread)):
             one.landed.append(one.begun[slot.block, thread].popleft())
             site = one.landed[-1].site

@@ -49,7 +49,8 @@ class Turns:
         self.now: dict[int, np.ndarray] = {}
         self.before: dict[int, np.ndarray] = {}
         self.older: dict[int, np.ndarray] = {}  # in the phase before that
-        self.brings_bytes = self.brought_bytes = self.older_brought = False  # in this phase, the one before, ...
+        # whether copies, which come when they may, end this phase, the one before, and the one before that
+        self.ends_late = self.ended_late = self.older_ended_late = False
         self.sites: dict[tuple[int, int], int] = {}  # by (block, thread): of its last arrival
         self.expected: list[Expected] = []  # in this phase
         self.early: list[Expected] = []  # of these, those that no arrival comes after yet
@@ -91,15 +92,15 @@ class Turns:
     def end(self) -> None:
         """The phase ends."""
         self.older, self.before, self.now = self.before, self.now, {}
-        self.older_brought, self.brought_bytes, self.brings_bytes = self.brought_bytes, self.brings_bytes, False
+        self.older_ended_late, self.ended_late, self.ends_late = self.ended_late, self.ends_late, False
         self.expected, self.early = [], []
 
     def unseen_end(self, clock: dict) -> tuple[int, int] | None:
         """(block, thread) of an arrival of the phase before the last one that ended, which who has this clock need not
-        come after; any of them if bytes ended that phase, which only a wait shows."""
+        come after; any of them if copies ended that phase, which only a wait shows."""
         for block, labels in self.older.items():
             n = len(labels)
-            seen = clock[block][n:] if block in clock and not self.older_brought else np.zeros(n, np.uint32)
+            seen = clock[block][n:] if block in clock and not self.older_ended_late else np.zeros(n, np.uint32)
             if (first := _unseen(labels, seen)) is not None:
                 return block, first
         return None
