@@ -151,6 +151,7 @@ class Shared:
         self.last_wait: dict[int, Mbarrier] = {}  # by thread: where it last waited for a phase
         self.copies: deque[Flight] = deque(maxlen=256)  # the last ones into its shared memory
         self.flights: list[Flight] = []  # copies into its shared memory that no thread of it has waited for
+        self.relaxed: dict[int, list[Mbarrier]] = {}  # by thread: where it waited, with .relaxed and no fence since
         self.lap: Lap | None = None
         self.peeks: dict[tuple[int, int], list] = {}  # by thread and group: mbarriers and phases of peeks that failed
         self.looks: dict[tuple, int] = {}  # by thread, site, address and phase: how often it has looked there
@@ -256,6 +257,9 @@ class Mbarriers:
         slot.step(thread)
         clock, label = slot.clock(thread), slot.label(thread)
         one.signals.setdefault(thread, deque()).append(Signal(thread, site, what >> 32, label, clock))
+        other = one.turns.arrive(slot.block, thread, label, site, clock)
+        if other is not None:
+            self._lap(slot, Lap(thread, address, site, turns.ARRIVAL, *other))
         one.arrivers.add((slot.block, thread))
         one.uses[slot.block, thread] = label, site
         releases = slot.of(Shared).releases
@@ -396,15 +400,14 @@ class Mbarriers:
         before, releases = one.waits.get(thread), mine.releases.get(thread, 0)
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
         mine.last_wait[thread] = one
-        self._end_flights(slot, one)
-        for signal in one.copies_complete:
-            self._copies_seen(slot.address, signal.thread, signal.number, signal.label)
-        one.copies_complete = []
+        mine.flights = [each for each in mine.flights if each not in one.complete]
         # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
         groups = slot.groups(scope.CLUSTER)
         if how & seen.RELAXED:
             slot.pending.setdefault(thread, Known()).take(one.ended, groups)
+            mine.relaxed.setdefault(thread, []).append(one)
         else:
+            self._end_copies(slot, one)
             slot.learn(thread, one.ended.seen_by(groups))
         label = slot.label(thread)
         one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
@@ -440,7 +443,6 @@ class Mbarriers:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
         who have waited for it."""
         for flight in one.complete:
-            slot.of(Shared).flights.remove(flight)
             whose, thread = flight.slot, flight.thread
             for address in filter(None, (flight.address, flight.source)):
                 self.order.race_landed(whose.address, thread, address, flight.size_bytes)
@@ -449,6 +451,19 @@ class Mbarriers:
             one.ended.add(slot.groups(scope.CTA), joined({whose.block: own}, execution_only(flight.clock)))
             whose.step(thread)
         one.complete = []
+
+    def _end_copies(self, slot, one: Mbarrier) -> None:
+        """A thread has seen the end of a phase, and with it the copies that the phase counted."""
+        self._end_flights(slot, one)
+        for signal in one.copies_complete:
+            self._copies_seen(slot.address, signal.thread, signal.number, signal.label)
+        one.copies_complete = []
+
+    def fence(self, slot, thread: int, *_: int) -> None:
+        """A fence after relaxed waits of its thread makes them acquires, of copies too."""
+        for one in slot.of(Shared).relaxed.pop(thread, ()):
+            self._end_copies(slot, one)
+            slot.learn(thread, one.ended.seen_by(slot.groups(scope.CLUSTER)))
 
     @staticmethod
     def exit(slot, *_: int) -> None:
@@ -497,6 +512,7 @@ def events(order) -> dict:
         context.ORDER_MB_LOOK: mine.look_at,
         context.ORDER_MB_PEEK: mine.peek,
         context.ORDER_MB_LANDED: mine.landed,
+        context.ORDER_FENCE: mine.fence,
         context.ORDER_MB_COPIES: mine.copies,
         context.ORDER_MB_COPIED: mine.copied,
         context.ORDER_INIT_FENCE: mine.fence_init,

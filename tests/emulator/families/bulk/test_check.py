@@ -11,7 +11,7 @@ import pytest
 from dsl import emulator
 from dsl.emulator.families.tensor_map.tensor_map import Tiled
 
-HEAD = """.version 8.3
+HEAD = """.version 8.6
 .target sm_90a
 .address_size 64
 .file 1 "tma_kernel.py"
@@ -81,6 +81,9 @@ PAIRS = {
     "a look for an earlier phase, which it may still find": (
         f"{LOAD}\nmbarrier.try_wait.parity.shared.b64 %p, [full], {{fix}}; @%p bra SEEN; {FULL} SEEN:\n{USE}\n{KEEP}",
         "1|0", "which the bulk copy at line 2 still writes"),
+    "a relaxed wait, and a barrier of the block": (
+        f"{LOAD}\n{FULL.replace('.parity.', '.parity.relaxed.cta.')} {SYNC} {{fix}}\n{USE}\n{KEEP}", "|fence.acq_rel.cta;",
+        "smem+0x"),
     "a load is overwritten before its phase": (
         f"{LOAD}\n{SYNC} {{fix}}\n{WRITE}", f"|{FULL}", "which the bulk copy at line 2 still writes"),
     "a slot is loaded again, not given back": (

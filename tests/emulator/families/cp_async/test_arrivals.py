@@ -44,12 +44,14 @@ PAIRS = {
 }  # fmt: skip
 
 
-def outcome(machine, body: str, seed: int, checks=("race", "undefined")) -> tuple[emulator.Fault | None, np.ndarray]:
+def outcome(
+    machine, body: str, seed: int, checks=("race", "undefined"), count=64
+) -> tuple[emulator.Fault | None, np.ndarray]:
     """The finding, and for each thread whether it got the word of the thread that it reads."""
     out, source = np.zeros(64, np.uint32), np.arange(64, dtype=np.uint32) + 5
     try:
         text = HEAD + body.replace("; ", ";").replace(";", ";\n") + END
-        machine.run(text, block=64, seed=seed, checks=checks, out=out, source=source, count=64)
+        machine.run(text, block=64, seed=seed, checks=checks, out=out, source=source, count=count)
     except emulator.Fault as fault:
         return fault, out
     return None, out == source[np.arange(64) ^ 33]
@@ -83,3 +85,10 @@ def test_the_fix_names_the_arrival(machine):
         "fix: let PTX line 18 wait for the phase of the mbarrier (mbarrier.try_wait) at which the copy arrives by "
         "cp.async.mbarrier.arrive at PTX line 15: a barrier of the block does not wait for it"
     )
+
+
+@pytest.mark.parametrize("count, kind", [(64, None), (63, "mbarrier_lapped")])
+def test_an_arrival_that_the_count_lacks_is_of_the_next_phase(machine, count, kind):
+    """Though nobody reads the word of the thread that came last."""
+    fault, _ = outcome(machine, COPY + ARRIVE + WAIT + "setp.eq.u32 %done, %t, 30; @%done ret;", 0, count=count)
+    assert (fault and fault.kind) == kind, str(fault)
