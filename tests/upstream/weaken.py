@@ -1,4 +1,4 @@
-"""Remove or weaken every synchronisation of right kernels, one at a time, and show what the checkers say.
+"""Remove or weaken every synchronisation of right kernels, one at a time, and show the findings of the checkers.
 
     git clone https://github.com/NVIDIA/cutlass; python tests/upstream/weaken.py RESULTS --cutlass cutlass [NAME ...]
 

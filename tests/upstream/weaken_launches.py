@@ -1,4 +1,4 @@
-"""Run a Python program on the embedded device, and before each kernel's first launch the same launch of every weaker kernel.
+"""Run a Python program on the embedded device, and weaker kernels before the first launch of each kernel.
 
     python tests/upstream/weaken_launches.py RESULTS LIMIT_S MOST -m dsl FILE ...
     python tests/upstream/weaken_launches.py RESULTS LIMIT_S MOST -m pytest FILE ...
@@ -103,7 +103,7 @@ def _row(entry: str, change: Weakening) -> dict:
 
 
 def few(changes: list[Weakening], most: int) -> list[Weakening]:
-    """Of each change of one opcode at most so many, spread over the kernel."""
+    """At most `most` changes of one kind for each opcode, spread over the kernel."""
     kinds: dict[tuple[str, str], list[Weakening]] = {}
     for each in changes:
         kinds.setdefault((each.opcode, each.change), []).append(each)
