@@ -154,6 +154,11 @@ class Program:
         """The places of an instruction and of the calls that led to it, the innermost first."""
         return [place for loc in (instr.loc, *instr.callers) if (place := self.place_of(loc))]
 
+    @functools.cached_property
+    def lets_next_begin(self) -> bool:
+        """Whether a kernel of the module may let the launch after it begin: by griddepcontrol.launch_dependents."""
+        return "griddepcontrol.launch_dependents" in self.ptx
+
     def order_dependences(self, entry: str) -> dict[str, bool]:
         """Why the effect of an entry depends on the order of its threads, by the author's lines; and of each whether
         it is a peek (families/order_dependence.py)."""

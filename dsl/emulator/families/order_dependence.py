@@ -24,7 +24,7 @@ from dsl.emulator.ptx.basic_blocks import BasicBlocks
 from dsl.emulator.ptx.operands import reads, registers, result, writes
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import Function, Instr, Module, Not, Reg, Special, Sym
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, MBARRIER, PEEK, POLLS, REDUCTION, TIMED, WAIT
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, MBARRIER, POLLS, REDUCTION, TIMED, WAIT
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _UPDATES = frozenset({"add", "and", "or", "xor", "min", "max", "inc", "dec"})  # each the same in every order
@@ -133,7 +133,7 @@ def fail_peeks(module: Module) -> None:
             if isinstance(item, Instr):
                 item.group = groups.get(id(item), 0)
             if id(item) in spared:
-                item.traits |= PEEK
+                item.group = -item.group
                 items.append(_cleared(item))
         function.items = items
 

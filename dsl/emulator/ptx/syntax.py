@@ -138,8 +138,8 @@ class Instr:
     """One instruction: `opcode` is the root, `mods` what follows its dots, `loc` (file, line, column) or None.
 
     `callers`: where the function that it was inlined from was called, and where that one's caller was, ...: as `loc`.
-    `traits`: bits of ptx/traits.py, 0 until the table of rows has given them. `group`: peeks at mbarriers and the waits
-    that they may spare have the same number, others 0 (families/order_dependence.py).
+    `traits`: bits of ptx/traits.py, 0 until the table of rows has given them. `group`: the same number n for
+    waits that peeks at mbarriers may spare, and -n for those peeks, which fail (families/order_dependence.py); else 0.
     """
 
     opcode: str
@@ -150,8 +150,8 @@ class Instr:
     loc: tuple | None
     text: str
     callers: tuple = ()
-    group: int = 0
     traits: int = 0
+    group: int = 0
 
     @property
     def name(self) -> str:

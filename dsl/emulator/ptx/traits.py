@@ -44,7 +44,6 @@ INIT = 1 << 27  # begins or ends the life of an mbarrier
 ARRIVE = 1 << 28  # arrives at an mbarrier
 WAIT = 1 << 29  # asks whether a phase of an mbarrier has ended
 TIMED = 1 << 30  # its effect depends on how far other threads are
-PEEK = 1 << 31  # a WAIT that fails in the program at hand: see families/order_dependence.py
 
 # ** groups
 UPDATES = ATOMIC | REDUCTION

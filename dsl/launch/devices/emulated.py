@@ -303,7 +303,7 @@ class Emulated(Device):
 
     def _leaves(self, program: emulator.Program, launch: Launch) -> Callable[[Any], None] | None:
         """A function that keeps the footprint of the launch if its kernel lets the next one begin."""
-        if "griddepcontrol.launch_dependents" not in program.ptx:
+        if not program.lets_next_begin:
             return None
         return functools.partial(self._earlier.__setitem__, launch.stream)
 

@@ -79,8 +79,8 @@ void emu_queue_arrive(Context *ctx, u32 tid, u32 site, u64 barrier, u32 counts) 
   tell_order(ctx, ORDER_MB_COPIES, tid, barrier, site | (queue.gone + queue.count) << 32);
 }
 
-// A thread looks at an mbarrier: what threads of the block have copied before a cp.async.mbarrier.arrive at it lands; 0:
-// at any.
+// A thread looks at an mbarrier: the copies of threads of the block before a cp.async.mbarrier.arrive at it land; 0: at
+// any.
 void emu_queue_look(Context *ctx, u64 barrier) {
   for (u32 tid = 0; tid < ctx->threads; ++tid) {
     CopyQueue &queue = copies_of(ctx, tid);

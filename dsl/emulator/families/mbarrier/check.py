@@ -24,7 +24,7 @@ from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.mbarrier.turns import Expected, Turns
 from dsl.emulator.machine import context, native
 from dsl.emulator.ptx.syntax import Addr, Instr
-from dsl.emulator.ptx.traits import ARRIVE, PEEK
+from dsl.emulator.ptx.traits import ARRIVE
 
 
 class OtherWait(Exception):
@@ -418,8 +418,8 @@ class Mbarriers:
         one = self.mbarrier(slot.block, address)
         instr = self.order.sites[how >> seen.SITE_SHIFT]
         look = address, -1 if one is None else one.phase - bool(how & seen.ENDED)
-        peeks = slot.of(Shared).peeks.setdefault((thread, instr.group), [])
-        if instr.traits & PEEK:
+        peeks = slot.of(Shared).peeks.setdefault((thread, abs(instr.group)), [])
+        if instr.group < 0:
             peeks.append(look)
         elif any(each != look for each in peeks):
             raise OtherWait

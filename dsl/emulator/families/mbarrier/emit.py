@@ -18,7 +18,6 @@ from dsl.emulator.machine import context
 from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SINK, Addr, Instr, PtxError
-from dsl.emulator.ptx.traits import PEEK
 
 _COUNT, _BYTES, _PHASE = 20, 40, 63
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
@@ -180,7 +179,7 @@ def _wait(body, instr) -> None:
     if body.order_kinds and instr.group:
         body.ordered(context.ORDER_MB_PEEK, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     # without a reader of the answer the thread goes on also if the phase has not ended
-    if is_followed and not instr.traits & PEEK:
+    if is_followed and instr.group >= 0:
         body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     body.write(destination, ended, 1)
 
