@@ -170,14 +170,15 @@ def _wait(body, instr) -> None:
     body.store("wait_site", str(body.site(instr)), linear)
     body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
+    if body.order_kinds and instr.group:
+        asked_of = body.cast("ptrtoint", word_at, "ptr", "i64")
+        body.ordered(context.ORDER_MB_PEEK, asked_of, _how(body, ended, _asked(body, instr)))
     is_followed = body.order_kinds and is_asked(body.frame.function, instr)
     if is_followed and goes_on(body.frame.function, instr):
         ended = _answer(body, instr, word_at, ended)
     passes = body.cast("zext", ended, "i1", "i32")
     note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
     how = _how(body, ended, _asked(body, instr))
-    if body.order_kinds and instr.group:
-        body.ordered(context.ORDER_MB_PEEK, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
     # without a reader of the answer the thread goes on also if the phase has not ended
     if is_followed and instr.group >= 0:
         body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
