@@ -167,27 +167,26 @@ def _wait(body, instr) -> None:
     ended = _has_ended(body, word_at, asked)
     linear, failed = body.threads["linear"], body.cast("zext", body.xor(ended, "true", "i1"), "i1", "i32")
     body.set_bits("in_mbarrier", body.lshr(linear, 5), body.shl(failed, body.and_(linear, 31)))
+    address_at = body.cast("ptrtoint", word_at, "ptr", "i64")
     body.store("wait_site", str(body.site(instr)), linear)
-    body.store("a", body.cast("ptrtoint", word_at, "ptr", "i64"), linear)  # for the report of a deadlock
+    body.store("a", address_at, linear)  # for the report of a deadlock
     body.store("b", body.cast("trunc", asked, "i64", "i32"), linear)
     if body.order_kinds and instr.group:
-        asked_of = body.cast("ptrtoint", word_at, "ptr", "i64")
-        body.ordered(context.ORDER_MB_PEEK, asked_of, _how(body, ended, _asked(body, instr)))
+        body.ordered(context.ORDER_MB_PEEK, address_at, _how(body, ended, _asked(body, instr)))
     is_followed = body.order_kinds and is_asked(body.frame.function, instr)
     if is_followed and goes_on(body.frame.function, instr):
-        ended = _answer(body, instr, word_at, ended)
+        ended = _answer(body, instr, address_at, ended)
     passes = body.cast("zext", ended, "i1", "i32")
-    note(body, instr, numbers.mbarrier.WAITS, body.cast("ptrtoint", word_at, "ptr", "i64"), passes)
-    how = _how(body, ended, _asked(body, instr))
+    note(body, instr, numbers.mbarrier.WAITS, address_at, passes)
     # without a reader of the answer the thread goes on also if the phase has not ended
     if is_followed and instr.group >= 0:
-        body.ordered(context.ORDER_MB_WAIT, body.cast("ptrtoint", word_at, "ptr", "i64"), how)
+        body.ordered(context.ORDER_MB_WAIT, address_at, _how(body, ended, _asked(body, instr)))
     body.write(destination, ended, 1)
 
 
-def _answer(body, instr, word_at: str, ended: str) -> str:
+def _answer(body, instr, address: str, ended: str) -> str:
     """The answer of a look after whose false the thread goes on: false as well where that may be in another order."""
-    how, address = _how(body, ended, _asked(body, instr)), body.cast("ptrtoint", word_at, "ptr", "i64")
+    how = _how(body, ended, _asked(body, instr))
     where = f"i32 {context.ORDER_MB_LOOK}, i32 {body.threads['linear']}, i64 {address}, i64 {how}"
     return body.and_(ended, body.cmp("eq", body.op(f"call i32 @emu_order(ptr %ctx, {where})"), 0), "i1")
 
