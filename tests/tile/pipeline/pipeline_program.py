@@ -106,14 +106,14 @@ def copies(source: cute.Tensor, out: cute.Tensor):
 
 @cute.kernel
 def turns(out: cute.Tensor):
-    """Three warps take turns; each turn appends its number."""
+    """Three warps take turns, in each of two stages; each turn appends its number to its stage's column."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     smem = cutlass.utils.SmemAllocator()
     barriers = smem.allocate_array(cutlass.Int64, 6)
-    place = smem.allocate_tensor(cutlass.Int32, cute.make_layout(1), 4)
-    if tidx == 0:
-        place[0] = 0
+    place = smem.allocate_tensor(cutlass.Int32, cute.make_layout(2), 4)
+    if tidx < 2:
+        place[tidx] = 0
     order = pipeline.PipelineOrder.create(
         depth=2, length=3, group_id=warp, barrier_storage=barriers, producer_group=CooperativeGroup(Agent.Thread, 32)
     )
@@ -121,12 +121,12 @@ def turns(out: cute.Tensor):
     for i in cutlass.range_constexpr(4):  # in a dynamic loop NVIDIA's compiler loses where a PipelineOrder stands
         order.wait()
         if tidx % 32 == 0:
-            out[place[0], 0] = warp * 10 + i
-            place[0] = place[0] + 1
+            out[place[i % 2], i % 2] = warp * 10 + i
+            place[i % 2] = place[i % 2] + 1
         order.arrive()
     named.arrive_and_wait()
-    if tidx == 64:
-        out[12, 0] = place[0]
+    if tidx >= 64 and tidx < 66:
+        out[12, tidx - 64] = place[tidx - 64]
 
 
 @cute.jit
@@ -157,6 +157,6 @@ for which, stages, columns in (
     ("ring", 1, 1),
     ("tries", 3, 1),
     ("copies", 2, 4),
-    ("turns", 2, 1),
+    ("turns", 2, 2),
 ):
     show(which, stages, columns)
