@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 _NO_DEVICE: pytest.StashKey[str] = pytest.StashKey()
 _NOT_READ: pytest.StashKey[int] = pytest.StashKey()
+_DEFAULTS: dict[str, Any] = {}  # of each option of ours
 _SHIPPED: pytest.StashKey[dict[str, Case]] = pytest.StashKey()  # by the id of an ordinary test: what runs it elsewhere
 
 
@@ -127,12 +128,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="start a new interpreter for each case; default: fork a warm one",
     )
+    _DEFAULTS.update({one.dest: one.attrs().get("default") for one in group.options})
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from harness.session import Session  # noqa: PLC0415
-    from harness.store import root_of  # noqa: PLC0415
-
     option = config.option
     option.keyword = case_id.keyword(option.keyword or "")
     ids = _ids(config)
@@ -143,6 +142,29 @@ def pytest_configure(config: pytest.Config) -> None:
         option.gpu_host = [] if set(named) <= {"embedded"} else list(named)
     if not option.compiler:
         option.compiler = list(dict.fromkeys(one.compiler for one in ids.values() if one.compiler))
+    if ids or getattr(option, "tx", None) or _is_asked(option):
+        _name_hosts(config, ids, _session(config))
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Controller(config), "gpu-repro-controller")
+
+
+def _is_asked(option: Any) -> bool:
+    """Whether the command line or the configuration has an option of ours."""
+    return any((getattr(option, name) or None) != (given or None) for name, given in _DEFAULTS.items())
+
+
+def _session(config: pytest.Config) -> Session:
+    """The run of this process. Made when it is needed: its imports take longer than most small test suites."""
+    if _SESSION not in config.stash:
+        config.stash[_SESSION] = _made(config)
+    return config.stash[_SESSION]
+
+
+def _made(config: pytest.Config) -> Session:
+    from harness.session import Session  # noqa: PLC0415
+    from harness.store import root_of  # noqa: PLC0415
+
+    option = config.option
     try:
         settings = [*option.gpu_set, *(["*.bootstrap=true"] if option.gpu_bootstrap else [])]
         update, note = option.update_goldens, _notes(config)
@@ -157,10 +179,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(printable(str(error))) from None
     if option.gpu_all and len(session.hosts()) != 1:
         raise pytest.UsageError("--gpu-all needs one --gpu-host, and one compiler: where ordinary tests are to run")
-    config.stash[_SESSION] = session
-    _name_hosts(config, ids, session)
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Controller(session, config), "gpu-repro-controller")
+    return session
 
 
 def _ids(config: pytest.Config) -> dict[str, CaseId]:
@@ -211,18 +230,23 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 class _Controller:
     """Takes the reports of every worker: records and goldens have one writer. Shows what runs."""
 
-    def __init__(self, session: Session, config: pytest.Config) -> None:
-        self.session, self.config = session, config
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
         self.live: Live | None = None
+
+    @property
+    def session(self) -> Session | None:
+        return self.config.stash.get(_SESSION, None)
 
     @pytest.hookimpl(tryfirst=True)  # before pytest names the file
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        if self.session.is_case(nodeid):
+        session = self.session
+        if session and session.is_case(nodeid):
             if self.live is None:
                 from harness.run import progress
 
-                self.live = self.session.live = progress.of_pytest(self.config, self.session.queues)
-            if self.live and self.session.is_far(nodeid):
+                self.live = session.live = progress.of_pytest(self.config, session.queues)
+            if self.live and session.is_far(nodeid):
                 self.live.watch()  # its slot is shown when it begins there
             elif self.live:
                 self.live.start(nodeid)
@@ -232,11 +256,14 @@ class _Controller:
             self.live.end(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "setup" and not self.session.is_case(report.nodeid):
-            self.session.ordinary += 1
+        session = self.session
+        if session is None:
+            return
+        if report.when == "setup" and not session.is_case(report.nodeid):
+            session.ordinary += 1
         data = getattr(report, "gpu_repro", None)
         if data:
-            self.session.take(data)
+            session.take(data)
             cast(Any, report).gpu_repro = {key: data[key] for key in ("record", "expected")}  # pytest keeps reports
 
 
@@ -270,7 +297,7 @@ class ReproFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         from harness.claim.repro_file import read  # noqa: PLC0415
 
-        session = self.config.stash[_SESSION]
+        session = _session(self.config)
         session.repros[self.path] = None
         self.repro = session.repros[self.path] = read(self.path)
         default = self.config.option.gpu_default_host
@@ -446,7 +473,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if getattr(config, "workerinput", {}).get("workerid") == "gw0":  # xdist does not pass the reason on
             say(config.stash[_NO_DEVICE], sys.stderr)
         pytest.exit(config.stash[_NO_DEVICE], returncode=3)
-    order = {name: place for place, name in enumerate(config.stash[_SESSION].compilers)}
+    run = config.stash.get(_SESSION, None)
+    order = {name: place for place, name in enumerate(run.compilers if run else ())}
     if len(order) > 1:
         items.sort(key=lambda item: order[item.host.compiler] if isinstance(item, ReproItem) else -1)
 
@@ -472,7 +500,9 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    config, run = session.config, session.config.stash[_SESSION]
+    config, run = session.config, session.config.stash.get(_SESSION, None)
+    if run is None:
+        return
     if run.live:
         run.live.close()
     run.close()
@@ -513,7 +543,9 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    run = config.stash[_SESSION]
+    run = config.stash.get(_SESSION, None)
+    if run is None:
+        return
     if run.ordinary and config.option.gpu_host and not config.option.gpu_all and (names := run.other_machines()):
         tests = "1 ordinary test" if run.ordinary == 1 else f"{run.ordinary} ordinary tests"
         text = f"gpu-repro: {tests} ran here, not on {names}: --gpu-all runs them there"

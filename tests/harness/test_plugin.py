@@ -440,6 +440,11 @@ def test_disabled_the_plugin_does_nothing(pytester, repros):
 
 
 @pytest.mark.slow
+def test_a_suite_without_repros_imports_no_session(pytester):
+    pytester.makepyfile(test_theirs="import sys\ndef test(): assert 'harness.session' not in sys.modules")
+    pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
+
+
 def test_one_id_everywhere(pytester, repros, accepted, capsys, monkeypatch):
     """The id that pytest prints for a case works in pytest itself, in -k and in every command of repro."""
     accepted(one=(TWICE, WIDTHS), two=(TWICE, WIDTHS))
