@@ -19,7 +19,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from dsl import environment_variables as variables
+from dsl import environment_variables as variables, source_stamp
 from dsl.core.errors import DSLWarning
 from dsl.core.ir import bindings
 
@@ -217,17 +217,10 @@ def key(*parts: Any) -> bytes:
 @functools.cache
 def toolchain() -> str:
     """A digest of the compiler: the sources of its stages, the two LLVMs, Python and the type of machine."""
-    digest = hashlib.sha256()
     here = Path(__file__).parents[1]
-    for file in sorted(
-        [
-            *(here / "lower").rglob("*.py"),
-            here / "core" / "ir" / "mlir.py",
-            here / "launch" / "call" / "compiling" / "compiler.py",
-            Path(__file__),
-        ]
-    ):
-        digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    compiler = here / "launch" / "call" / "compiling" / "compiler.py"
+    sources = source_stamp.stamp(here / "lower", here / "core" / "ir" / "mlir.py", compiler, __file__)
+    digest = hashlib.sha256(sources.encode())
     for package in (*bindings.PACKAGES, "llvmlite"):
         digest.update(f"{package}\0{_installed(package)}\0".encode())
     digest.update(f"{sys.version}\0{sys.platform}\0{os.uname().machine}".encode())

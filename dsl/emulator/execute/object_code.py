@@ -13,7 +13,7 @@ import json
 import struct
 from pathlib import Path
 
-from dsl import native_library
+from dsl import native_library, source_stamp
 from dsl.emulator.ir.places import Places
 from dsl.emulator.machine import native
 from dsl.emulator.ptx.syntax import Imm, Instr, Sym, Variable
@@ -31,10 +31,8 @@ class BadObject(ValueError):
 def host_key() -> str:
     """A digest of what machine code depends on besides the PTX: the CPU, LLVM, and this package's sources."""
     library = native_library.here().name  # which has a digest of its sources
-    digest = hashlib.sha256(repr((native.host(), library)).encode())
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+    sources = source_stamp.stamp(Path(__file__).parents[1])
+    return hashlib.sha256(repr((native.host(), library, sources)).encode()).hexdigest()
 
 
 def key(ptx: str, gpu_model: str = DEFAULT_GPU_MODEL) -> str:
