@@ -19,13 +19,27 @@ _TOKEN = re.compile(
       )""",
     re.VERBOSE | re.DOTALL,
 )
+# LLVM counts the lines of inline assembly on from the line of its call: only the first `.loc` there is the author's.
+_ASSEMBLY = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.DOTALL)
+_LOC = re.compile(r"^[ \t]*\.loc[ \t][^\n]*", re.MULTILINE)
+
+
+def _with_places_of_calls(text: str) -> str:
+    """The text without the `.loc` that inline assembly has after its first one; all else keeps its place."""
+
+    def one_place(assembly: re.Match) -> str:
+        first = _LOC.search(assembly[0])
+        end = first.end() if first else 0
+        return assembly[0][:end] + _LOC.sub(lambda loc: " " * len(loc[0]), assembly[0][end:])
+
+    return _ASSEMBLY.sub(one_place, text)
 
 
 class Tokens:
     """The tokens of a text, and the place of the next one."""
 
     def __init__(self, text: str):
-        self.text = text
+        self.text = text = _with_places_of_calls(text)
         self.tokens: list[str] = []
         self.starts: list[int] = []
         for match in _TOKEN.finditer(text):

@@ -49,3 +49,20 @@ def test_errors_name_the_line_and_what_is_there(read, message):
     with pytest.raises(PtxError) as error:
         read(Tokens("\na"))
     assert str(error.value) == message
+
+
+def test_inline_assembly_is_at_the_place_of_its_call():
+    """LLVM counts its lines on from there: the load is at line 22, not 23."""
+    text = """.loc 1 21 9
+// begin inline asm
+.loc 1 22 11
+mov.u32 %r2, 0;
+.loc 1 23 11
+ld.global.b32 %r2, [%rd3];
+// end inline asm
+.loc 1 24 5
+"""
+    tokens = Tokens(text)
+    places = [tokens.tokens[at + 2] for at, each in enumerate(tokens.tokens) if each == ".loc"]
+    assert places == ["21", "22", "24"]
+    assert len(tokens.text) == len(text) and tokens.line(tokens.tokens.index("ld.global.b32")) == 6
