@@ -17,7 +17,7 @@ from dsl.launch import machine_code
 from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.exploration import Exploration
-from dsl.launch.devices.protocol import Device, DeviceError
+from dsl.launch.devices.protocol import Device, DeviceError, Launch
 from dsl.launch.every_order import Search, Standby, Tried
 from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
@@ -66,6 +66,7 @@ class Session:
     kernels: list[KernelRecord] = field(default_factory=list)
     _perturbation: Any = None  # the perturbation.Perturbation of the run
     _orders: Any = None  # the orders.Orders of its launches
+    _loaded: dict[tuple[str, str], KernelRecord] = field(default_factory=dict)  # by name and PTX
 
     def compiler_facts(self) -> dict:
         """Name and versions of the compiler."""
@@ -86,6 +87,14 @@ class Session:
     def ptxas(self) -> str:
         """The version of what makes machine code of our PTX. Raises ToolMissing."""
         return sass.version("ptxas")
+
+    def launched_by_driver(self, name: str, program: Any, launch: Launch) -> None:
+        """Note a launch of a kernel that another compiler made and the program loaded."""
+        known = self._loaded.get((name, program.ptx))
+        if known is None:
+            known = self._loaded[name, program.ptx] = KernelRecord(name, self.device.arch, "", "", program.ptx)
+            self.kernels.append(known)
+        known.launched(launch.grid, launch.block, launch.smem_bytes)
 
     def cause(self, error: BaseException) -> BaseException:
         """The cause of an exception that left the program: the kernel that failed, or the exception itself, with the
@@ -270,6 +279,7 @@ def begin(run: Session) -> Session:
 
 def _begin(run: Session) -> None:
     _current.append(run)
+    run.device.hears = run.launched_by_driver
     run.device.install()
 
 

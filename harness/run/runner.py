@@ -253,7 +253,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     if session is not None:
         header |= _facts(session, job["sass"])
         header["perturbed"] = session.perturbed()
-    names = ("numpy", "torch")
+    names = ("numpy", "torch", "triton")
     header["versions"] = {
         n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")
     }

@@ -9,6 +9,7 @@ from dsl.emulator.ir.needs import NOTHING, Need
 from dsl.emulator.ir.rows import Row
 from dsl.emulator.ptx.syntax import Instr, Module
 from dsl.emulator.ptx.unread_elements import without_unread_elements
+from dsl.emulator.ptx.used_loads import with_uses
 
 ROWS: dict[str, list[Row]] = {}
 # The operands of an opcode, as operand_grammar.read takes them, in rows without their own. Emitters check the rest.
@@ -52,13 +53,14 @@ def problem(instr: Instr) -> str:
 
 def prepare(module: Module) -> Module:
     """Give each instruction that has a row its traits, and its modifiers the order that emitters expect; leave out of
-    vector loads what nobody reads."""
+    vector loads what nobody reads, and find by which predicate a thread uses what it loads."""
     for function in module.functions.values():
         for item in function.items:
             if isinstance(item, Instr):
                 row, item.mods, _ = _find(item.opcode, item.mods)
                 item.traits = row.traits if row is not None else 0
         function.items = without_unread_elements(function)
+        function.items = with_uses(function)
     return module
 
 

@@ -140,6 +140,7 @@ class Instr:
     `callers`: where the function that it was inlined from was called, and where that one's caller was, ...: as `loc`.
     `traits`: bits of ptx/traits.py, 0 until the table of rows has given them. `group`: the same number n for
     waits that peeks at mbarriers may spare, and -n for those peeks, which fail (families/order_dependence.py); else 0.
+    `used_if`: the predicate of a load without which its thread uses nothing of it (ptx/used_loads.py); else None.
     """
 
     opcode: str
@@ -152,6 +153,7 @@ class Instr:
     callers: tuple = ()
     traits: int = 0
     group: int = 0
+    used_if: Any = None
 
     @property
     def name(self) -> str:

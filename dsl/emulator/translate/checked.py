@@ -109,7 +109,8 @@ class Checked(Thread):
                 kind = self._observing(instr, address, kind, size_bytes)
             plain = kind & access.WRITE and not kind & access.STRONG
             said = self._silent_or(kind, instr, pointer) if instr.traits & STORE and plain else kind
-            where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {size_bytes}, i32 {said}"
+            used = self.select(self.read(instr.used_if, 1), size_bytes, 0) if instr.used_if else size_bytes
+            where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {used}, i32 {said}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
         if UNDEFINED in self.checks and not kind & access.OBJECT:
             if not kind & access.WRITE or instr.traits & ATOMIC:

@@ -19,6 +19,7 @@ from dsl.launch.devices.host_memory import HostMemory, Storage
 from dsl.launch.devices.orders import Orders
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 from dsl.launch.devices.torch_mapping import torch_cuda
+from dsl.launch.peers import triton
 
 if TYPE_CHECKING:
     from dsl import emulator
@@ -79,7 +80,7 @@ class Emulated(Device):
         """Map torch's cuda device to host memory, and answer cuda.bindings."""
         if self._undo_torch is None:
             self._undo_torch = torch_cuda.install(self, self.capsules_say_cuda)
-            self._undo_driver = _answer_cuda_bindings(self)
+            self._undo_driver = _answer_driver_calls(self)
 
     def uninstall(self) -> None:
         if self._undo_torch is not None:
@@ -372,28 +373,42 @@ def _end_with_python() -> None:
     atexit.register(end)
 
 
-def _answer_cuda_bindings(device: Emulated) -> Callable[[], None]:
-    """Let `cuda.bindings` use a device, now or when they are imported; returns what ends that."""
+def _answer_driver_calls(device: Emulated) -> Callable[[], None]:
+    """Let what calls the driver use a device, now or when it is imported; returns what ends that."""
     _end_with_python()
     undo: list[Callable[[], None]] = []
 
-    def use(_: object) -> None:
+    @functools.cache
+    def driver() -> None:
         from dsl.launch.driver import library
 
         undo.append(library.install(device))
 
-    if "cuda.bindings" in sys.modules:
-        use(None)
-    else:
-        finder = torch_cuda.AfterImport("cuda.bindings", use)
-        sys.meta_path.insert(0, finder)
-        undo.append(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
+    def bindings(_: object) -> None:
+        driver()
+
+    def of_triton(_: object) -> None:
+        driver()
+        undo.append(triton.prepare(disk_cache.folder()))
+
+    for name, use in (("cuda.bindings", bindings), ("triton", of_triton)):
+        if name in sys.modules:
+            use(None)
+        else:
+            finder = torch_cuda.AfterImport(name, use)
+            sys.meta_path.insert(0, finder)
+            undo.append(functools.partial(_remove, finder))
 
     def end() -> None:
         while undo:
             undo.pop()()
 
     return end
+
+
+def _remove(finder: torch_cuda.AfterImport) -> None:
+    if finder in sys.meta_path:
+        sys.meta_path.remove(finder)
 
 
 CHECKS = ("race", "undefined")

@@ -102,6 +102,7 @@ class Device:
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
     wants_storages = True  # whether `register` has to hear of the device's own tensors
     perturbation: Perturbation | None = None  # the delays of a run
+    hears: Callable[[str, Any, Launch], None] | None = None  # of each launch by a function of the driver
     announce: Callable[[str], None] | None = None  # what gets a sentence of a kernel that runs for long
 
     def schedule(self, seed: int) -> None:

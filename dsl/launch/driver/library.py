@@ -33,7 +33,7 @@ def load() -> bool:
         return False
     names = Path(__file__).with_name(EXPORTS).read_text().split()
     try:
-        shared_object.load(shared_object.path_of(SONAME, names), names, _driver_function)
+        shared_object.load(shared_object.path_of(SONAME, names), names, _driver_function, ctypes.RTLD_GLOBAL)
     except shared_object.NoSharedObject:
         return False
     if imported_functions.READER in sys.modules:
@@ -63,7 +63,7 @@ def _driver_of(device: Any) -> Any:
     from dsl.launch.driver import driver, runtime  # noqa: PLC0415
 
     own = driver.Driver(device)
-    own.runtime = runtime.Runtime(own)
+    own.runtime, own.launched = runtime.Runtime(own), device.hears
     return own
 
 

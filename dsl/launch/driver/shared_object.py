@@ -187,10 +187,10 @@ def path_of(soname: str, names: Sequence[str]) -> str:
     return f"/proc/self/fd/{file}"
 
 
-def load(path: str, names: Sequence[str], function_of: Callable[[str], Any]) -> Loaded:
+def load(path: str, names: Sequence[str], function_of: Callable[[str], Any], mode: int = ctypes.DEFAULT_MODE) -> Loaded:
     """Load the library at `path`, which exports `names`; at the first call of one, `function_of(name)` (of ctypes) is
-    bound to it for good."""
-    library = ctypes.CDLL(path)
+    bound to it for good. `mode`: RTLD_GLOBAL lets libraries find the functions that are not linked to it."""
+    library = ctypes.CDLL(path, mode)
     table = (ctypes.c_void_p * (len(names) + 1)).in_dll(library, TABLE)
     first = ctypes.cast(library[names[0]], ctypes.c_void_p).value or 0
     at = _layout(0, len(names), 0)
