@@ -260,6 +260,14 @@ class Body(Builder):
         """
         return pointer
 
+    def check_of_rows(self, instr: Instr) -> tuple[str, int]:
+        """The site of an instruction that writes rows of a tile, plus 1, and the kind of the access: its C++ looks for
+        races when it writes. (0, 0): it does not."""
+        return "0", 0
+
+    def rows_written(self, is_right: str) -> None:
+        """The same has ended; the address of whether the row of this lane is part of no race, as u32."""
+
     def reached(self, label: str) -> None:
         """A thread comes by a label."""
 

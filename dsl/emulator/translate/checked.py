@@ -20,7 +20,7 @@ from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, LOAD, STORE, UPDATES
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, LOAD, STORE, TILE_STORE, UPDATES
 from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
@@ -102,7 +102,7 @@ class Checked(Thread):
         kind |= self.more_kinds.get(id(instr), 0)
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
-        if RACE in self.checks and space != "local":
+        if RACE in self.checks and space != "local" and not instr.traits & TILE_STORE:
             if self.order_kinds & orders.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
                 place = self._synchronise(instr, address, kind, pointer, size_bytes)
             if self.order_kinds & orders.OBSERVED:
@@ -146,6 +146,15 @@ class Checked(Thread):
             alike = self.cmp("eq", self.get(place, f"i{bits}"), self.read(item, bits), f"i{bits}")
             same = self.and_(same, alike, "i1")
         return self.select(same, kind | access.SILENT, kind)
+
+    def check_of_rows(self, instr: Instr) -> tuple[str, int]:
+        if RACE not in self.checks:
+            return super().check_of_rows(instr)
+        return str(self.site(instr) + 1), access.WRITE | self.more_kinds.get(id(instr), 0)
+
+    def rows_written(self, is_right: str) -> None:
+        if RACE in self.checks:
+            self.stop_unless(self.get(is_right, "i32"))
 
     def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
         """`instr` writes bytes at a host pointer at some time until this thread waits for it (see `queue`)."""

@@ -313,6 +313,26 @@ E: ret;
     assert fault is None if is_right else fault is not None and fault.kind == "race", str(fault)
 
 
+TILE = """.reg .b32 %v, %row; .shared .align 16 .b8 tile[128];
+and.b32 %row, %r0, 7; shl.b32 %row, %row, 4; mov.u32 %v, tile; add.u32 %row, %row, %v;
+mov.u32 %v, VALUE; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%v};
+"""
+
+
+@pytest.mark.parametrize("value", ["7", "%r0"])
+def test_warps_that_store_the_same_tile(value):
+    """As Triton's spare warps do."""
+    ptx = HEAD + TILE.replace("VALUE", value) + "E: ret;\n}\n"
+    for seed in (0, 1, 2):
+        if value == "7":
+            with pytest.warns(emulator.SameValueRace):
+                assert outcome(ptx, 64, 1, seed) is None
+        else:
+            fault = outcome(ptx, 64, 1, seed)
+            assert fault is not None and fault.kind == "race" and "stmatrix" in str(fault)
+    assert outcome(ptx, 32, 1) is None
+
+
 def test_a_note_names_both_threads_and_the_place():
     with pytest.warns(emulator.SameValueRace) as caught:
         assert outcome(HEAD + "st.global.u32 [%g+4], 5;\nE: ret;\n}\n", 2, 1) is None

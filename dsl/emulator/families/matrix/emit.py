@@ -46,8 +46,12 @@ def stmatrix(body, instr):
     """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
     count, transpose = _form(instr)
     row = _row(body, instr, instr.operands[0], count)
-    words = [(row, 64), *((body.read(value, 32), 32) for value in instr.operands[1].items)]
-    _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
+    values = [(body.read(value, 32), 32) for value in instr.operands[1].items]
+    site, kind = body.check_of_rows(instr)
+    words = [(row, 64), *values, *[("0", 32)] * (4 - count), (site, 32), (str(kind), 32)]
+    area = _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
+    place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + 2}")
+    body.rows_written(place)
 
 
 def movmatrix(body, instr):

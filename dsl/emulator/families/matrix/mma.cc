@@ -3,6 +3,7 @@
 // Each lane has an exchange area: the function that computes, then words in and out. The lane that completes the
 // meeting calls it. Floats are summed as tensor_core.h defines, doubles by fma in the order of k. NaN results are
 // canonical. Which element of a matrix a register holds: fragments.py.
+#include "check/check.h"
 #include "tensor_core/tensor_core.h"
 
 namespace {
@@ -194,18 +195,38 @@ template <Form form, Core core> void mma(Context *ctx, u32 base) {
 // The host address that a lane names.
 u16 *row_of(Context *ctx, u32 thread) { return (u16 *)load<u64>(words_of(ctx, thread)); }
 
+constexpr u32 SITE = 6, KIND = 7;  // words of a store: its site + 1, 0 if races are not looked for, and its kind
+
+// Look for a race of each row that was written, and give the lane that named it whether there is none. A row that held
+// its value already is a silent write.
+template <u32 count> void check_rows(Context *ctx, u32 base, const bool (&changed)[8 * count]) {
+  for (u32 lane = 8 * count; lane < WARP; ++lane) words_of(ctx, base + lane)[2] = 1;
+  for (u32 row = 0; row < 8 * count; ++row) {
+    u32 *words = words_of(ctx, base + row), kind = words[KIND] | (changed[row] ? 0 : SILENT);
+    words[2] = emu_race(ctx, base + row, words[SITE] - 1, (u64)row_of(ctx, base + row), 16, kind);
+  }
+}
+
 // Words: the address of a row; from word 2 on what the lane has of the matrices.
 template <u32 count, bool transpose, bool stores> void matrices(Context *ctx, u32 base) {
+  bool changed[8 * count] = {};
   for (u32 lane = 0; lane < WARP; ++lane)
     for (u32 i = 0; i < count; ++i) {
       u32 &value = words_of(ctx, base + lane)[2 + i], group = lane / 4, thread = lane % 4;
       for (u32 e = 0; e < 2; ++e) {
         u32 row = transpose ? 2 * thread + e : group, column = transpose ? group : 2 * thread + e;
         u16 &half = row_of(ctx, base + 8 * i + row)[column];
-        if (stores) half = value >> 16 * e;
-        else value = e ? value | half << 16 : half;
+        if constexpr (stores) {
+          u16 element = value >> 16 * e;
+          changed[8 * i + row] |= half != element;
+          half = element;
+        } else {
+          value = e ? value | half << 16 : half;
+        }
       }
     }
+  if constexpr (stores)
+    if (words_of(ctx, base)[SITE]) check_rows<count>(ctx, base, changed);
 }
 
 }  // namespace
