@@ -22,7 +22,7 @@ _MOST_STEPS = 16  # of computing a predicate
 def with_uses(function: Function) -> list:
     """The function's items, with `used_if` of the loads whose uses have such a predicate.
 
-    It is computed before the load; where the program does that later, in registers of its own.
+    It is computed before the load: in new registers, if the program computes it later.
     """
     loads = [at for at, item in enumerate(function.items) if isinstance(item, Instr) and _may_be_unused(item)]
     if not loads:
@@ -43,7 +43,7 @@ def _may_be_unused(item: Instr) -> bool:
 
 
 class _Flow:
-    """What sets and what reads the registers of a function."""
+    """The instructions that set and that read each register of a function."""
 
     def __init__(self, function: Function):
         self.items = function.items
@@ -56,8 +56,8 @@ class _Flow:
                         table.setdefault(reg.name, []).append(at)
 
     def predicate_of_uses(self, load: Instr) -> list[int]:
-        """Where a predicate is computed without which nothing happens that depends on a load, in order; [] if there is
-        none."""
+        """The instructions, in order, that compute a predicate without which nothing happens that depends on a load; []
+        if there is none."""
         common: set[str] | None = None
         for use in self._uses(load):
             names = {reg.name for reg in self._conditions(use.guard)}
@@ -94,13 +94,13 @@ class _Flow:
                 yield from self._conditions(each)
 
     def _only(self, name: str) -> Instr | None:
-        """What sets a register, if one instruction does, always."""
+        """The instruction that sets a register, if there is one, and no guard is on it."""
         places = self.set_at.get(name, [])
         item = self.items[places[0]] if len(places) == 1 else None
         return item if item is not None and item.guard is None else None
 
     def _steps(self, predicate: str) -> list[int]:
-        """Where a predicate is computed from the thread's place alone, itself last; [] if it is not."""
+        """The instructions that compute a predicate from the thread's place alone, in order; [] if it needs more."""
         steps: set[int] = set()
         queue = [predicate]
         while queue:

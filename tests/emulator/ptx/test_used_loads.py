@@ -41,7 +41,7 @@ def launch(body: str) -> list[int]:
     ],
     ids=["after", "before", "and of two", "another block", "atomic"],
 )
-def test_a_load_that_its_thread_does_not_use_is_no_race(body):
+def test_unused_loads_take_no_part_in_races(body):
     assert launch(body) == [2 * i for i in range(32)]
 
 
@@ -57,7 +57,7 @@ def test_a_load_that_its_thread_does_not_use_is_no_race(body):
     ],
     ids=["used otherwise", "shuffled", "decides a branch", "the predicate changes", "by the clock"],
 )  # fmt: skip
-def test_what_may_be_used_is_a_race(body):
+def test_loads_that_may_be_used_race(body):
     with pytest.raises(emulator.Fault, match="RACE"):
         launch(body)
 

@@ -1,4 +1,4 @@
-"""Unmodified Triton programs on the emulator, compiled by Triton in processes of their own."""
+"""Unmodified Triton programs on the emulator, each in a new process."""
 
 import os
 import subprocess
