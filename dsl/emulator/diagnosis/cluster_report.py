@@ -104,6 +104,23 @@ def place_of_cluster_address(launch, address: int) -> str:
     return f"smem+0x{offset:x}{block}"
 
 
+def place_in_mate(launch, address: int) -> str | None:
+    """An address in shared memory of another block of the cluster, for people; None for any other one."""
+    ctx, (rank, offset) = launch.ctx, divmod(address, 1 << context.RANK_SHIFT)
+    is_mate = 0 < rank <= ctx.cluster_blocks and rank - 1 != ctx.cluster_rank and offset < ctx.smem_bytes
+    return place_of_cluster_address(launch, address) if is_mate else None
+
+
+def outside_of_own(verb: str, n_bytes: int, place: str) -> tuple[str, str]:
+    """The message and the fix of an address in shared::cluster where an instruction takes one in shared::cta."""
+    message = (
+        f"{verb} of {n_bytes} bytes at {place}: `.shared`, as `.shared::cta`, is the memory of the own block alone"
+    )
+    return message, (
+        "write `.shared::cluster` in its place if the instruction has that; otherwise let that block execute it"
+    )
+
+
 def rank_of_nobody(ctx, address: int) -> int | None:
     """The rank in a generic address of shared memory of the cluster, where no block has it."""
     rank = (address - ctx.cluster_base >> context.RANK_SHIFT) - 1

@@ -51,6 +51,8 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
         return f"{_access(launch, instr)}, which has exited", cluster_report.fix_of_exited(launch, instr)
     if not ctx.detail and (bad := cluster_report.rank_of_nobody(ctx, ctx.address)) is not None:
         return cluster_report.no_block(launch, bad)
+    if ctx.detail == context.SHARED and (place := cluster_report.place_in_mate(launch, ctx.address)) is not None:
+        return cluster_report.outside_of_own(_verb(instr), ctx.access_bytes, place)
     freed = None if ctx.detail else launch.memory.freed(ctx.address)
     message = f"{_access(launch, instr)} is {_where(launch)}"
     if freed is None:
@@ -75,10 +77,13 @@ def _trap(launch, instr: Instr) -> tuple[str, str]:
 _ACCESSES = (STORE, "write"), (LOAD, "read"), (COPY, "copy"), (UPDATES, "atomic")
 
 
+def _verb(instr: Instr) -> str:
+    return next((verb for traits, verb in _ACCESSES if instr.traits & traits), "access")
+
+
 def _access(launch, instr: Instr) -> str:
     ctx = launch.ctx
-    verb = next((verb for traits, verb in _ACCESSES if instr.traits & traits), "access")
-    return f"{verb} of {ctx.access_bytes} bytes at {_address(launch)}"
+    return f"{_verb(instr)} of {ctx.access_bytes} bytes at {_address(launch)}"
 
 
 def _address(launch) -> str:

@@ -40,6 +40,13 @@ WORDS = {
     "(bar.warp.sync, `cute.arch.sync_warp`)": _WARP,
     "barrier.cluster.arrive and .wait (cute.arch.cluster_arrive and cluster_wait)": _CLUSTER,
     "(cp.async.wait_group 0)": _CP_ASYNC_WAIT,
+    "(mapa)": (
+        "cute.make_ptr(cutlass.Int64, cute.arch.map_dsmem_ptr(barrier, rank).toint(), cute.AddressSpace.smem)",
+        "",
+        "",
+        "",
+        "cluster.map_shared_rank(&barrier, rank)",
+    ),
     "fence.proxy.async (`cute.arch.fence_proxy`)": (
         "cute.arch.fence_proxy",
         "",

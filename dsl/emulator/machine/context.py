@@ -38,6 +38,9 @@ NOT_IN_MASK, BAD_BARRIER, BARRIER_COUNTS, BAD_SOURCE_SIZE, COUNT_NOT_WARPS, BAD_
 BAD_MAP, BAD_BULK, BAD_REDUCTION, BAD_START, BAD_INTERLEAVE = 8, 9, 10, 11, 12
 ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
 NOT_SHARED, BAD_ARRIVALS = 37, 38  # of an mbarrier: its address, its count
+# of a copy: its mbarrier is not in the block that gets the bytes, whose rank is in the size; that block is its own
+OTHER_MBARRIER, OWN_TARGET = 41, 42
+REMOTE_MBARRIER = 43  # at an mbarrier of another block: what only its threads may do
 MAP_MISALIGNED, MAP_PLACE = 39, 40  # of a tensor map: its address; whether it is in shared (1) or local memory
 MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all

@@ -155,8 +155,8 @@ def _barrier_in_cluster(mbar_ptr: Any) -> Any:
     """The address of an mbarrier of this block, or of another by map_dsmem_ptr."""
     if isinstance(mbar_ptr, Pointer) and mbar_ptr.space is AddressSpace.dsmem:
         warn_not_portable(
-            "the mbarrier of a bulk copy between blocks belongs to another block",
-            fix="mbar_ptr=barrier, at which this block's copies complete",
+            "the mbarrier of a bulk copy between blocks is a pointer to dsmem",
+            fix="mbar_ptr=cute.make_ptr(Int64, cute.arch.map_dsmem_ptr(barrier, rank).toint(), cute.AddressSpace.smem)",
         )
         return mbar_ptr.address
     return mbarrier.address_of(mbar_ptr)

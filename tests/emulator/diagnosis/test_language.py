@@ -29,6 +29,16 @@ def test_a_file_of_cuda():
     )
 
 
+def test_an_address_in_another_block(tmp_path):
+    file = tmp_path / "kernel.py"
+    file.write_text("import cutlass.cute as cute\n")
+    mapped = "cute.make_ptr(cutlass.Int64, cute.arch.map_dsmem_ptr(barrier, rank).toint(), cute.AddressSpace.smem)"
+    assert language.translated("its address (mapa)", str(file)) == f"its address (`{mapped}`)"
+    assert (
+        language.translated("its address (mapa)", "a.cu") == "its address (`cluster.map_shared_rank(&barrier, rank)`)"
+    )
+
+
 def test_an_instruction_without_a_function_keeps_its_name(tmp_path):
     file = tmp_path / "kernel.py"
     file.write_text("import triton\n")

@@ -182,14 +182,22 @@ def test_blocks_of_a_cluster_are_noted_by_their_rank():
     assert own.init(tid=33) == 1
     assert blocks[2].note_2(40, 8, own.at(8), 0) == 1
     assert own.note(ARRIVE, 8, tid=32) == 1
-    assert blocks[2].note_8(40, 9, own.at(8), 0) == 1
     noted = entries(blocks[0].ctx)[8]
-    assert (noted["waiters"], noted["wait_site"]) == (0, 10)
     assert (noted["peers"], noted["peers_now"], noted["arrivers"]) == (0b100, 0b100, 0b10)
     assert blocks[2].no_mbarrier(0, 0, own.at(8), 8) == 0 and blocks[2].record[0] == context.IN_USE
     blocks[2].ctx.status = 0
     assert entries(blocks[2].ctx) == {}
     assert peer.block.note_2(40, 8, own.at(16), 0) == 0 and peer.record[0] == context.NOT_INITIALIZED
+
+
+@pytest.mark.parametrize("what", [1, 8, 32, 64], ids=["init", "wait", "inval", "arrive with a state"])
+def test_operations_of_the_own_block_alone(what):
+    blocks = cluster(2)
+    own = Mbarriers(blocks[0])
+    if what != 1:
+        own.init()
+    assert getattr(blocks[1], f"note_{what}")(3, 9, own.at(8), 1) == 0
+    assert blocks[1].record == (context.ILLEGAL, 9, 3, own.at(8), 0, context.REMOTE_MBARRIER)
 
 
 def test_the_checker_of_the_cluster_reports_a_missing_mbarrier_of_another_block():

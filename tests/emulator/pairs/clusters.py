@@ -7,6 +7,7 @@ INIT = (
     "@%first fence.mbarrier_init.release.cluster;"
 )
 LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+SEND = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
 MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
 PEER = "xor.b32 %r19, %b, 1; mapa.shared::cluster.u32 %r18, %mine, %r19;"
 PAIRS = [
@@ -59,6 +60,66 @@ PAIRS = [
         - setp.eq.u32 %q, %b, 0; and.pred %q, %q, %first; bar.sync 0; @%q mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r17]; @%q mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r17];
         + bar.sync 0; @%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r17];
           add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L;
+          {MEET}""", 64, 2, 2),
+    Pair("st.async that signals its own block", "illegal", 4, "signals the mbarrier at smem+0x4000 of block (0, 0, 0), but its bytes go to block (1, 0, 0)", f"""
+          {PEER}{INIT} {MEET}
+          mapa.shared::cluster.u32 %r17, full, %r19; mov.u32 %r16, full;
+          @%first mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+        - st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r18], %t, [%r16];
+        + st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r18], %t, [%r17];
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0; @!%q bra A1; ld.shared.u32 %r3, [%next];
+          {MEET}""", 64, 2, 2),
+    Pair("copy to the peer that signals its own block", "illegal", 4, "give the mbarrier of block (1, 0, 0), its address mapped as the bytes", f"""
+          {PEER}{INIT} {MEET}
+          mapa.shared::cluster.u32 %r17, full, %r19; mov.u32 %r16, full; mapa.shared::cluster.u32 %r15, %s, %r19;
+          @%first mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+        - @%first {SEND} [%r15+1024], [%s], 256, [%r16];
+        + @%first {SEND} [%r15+1024], [%s], 256, [%r17];
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0; @!%q bra A1; ld.shared.u32 %r3, [%next+1024];
+          {MEET}""", 64, 2, 2),
+    Pair("copy of a block to itself", "illegal", 4, "copies to the block's own shared memory", f"""
+          {PEER}{INIT} {MEET}
+        - mov.u32 %r17, full; mov.u32 %r15, %s;
+        + mapa.shared::cluster.u32 %r17, full, %r19; mapa.shared::cluster.u32 %r15, %s, %r19;
+          @%first mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+          @%first {SEND} [%r15+1024], [%s], 256, [%r17];
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0; @!%q bra A1; ld.shared.u32 %r3, [%next+1024];
+          {MEET}""", 64, 2, 2),
+    Pair("TMA load into the peer that signals its own block", "illegal", 4, "an mbarrier counts only bytes for its block", f"""
+          {PEER}{INIT} {MEET}
+          mapa.shared::cluster.u32 %r17, full, %r19; mov.u32 %r16, full; mapa.shared::cluster.u32 %r15, %s, %r19;
+          @%first mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+        - @%first {LOAD} [%r15], [%g], 256, [%r16];
+        + @%first {LOAD} [%r15], [%g], 256, [%r17];
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0; @!%q bra A1; ld.shared.u32 %r3, [%next];
+          {MEET}""", 64, 2, 2),
+    Pair("arrival at the wrong mbarrier of the peer", "mbarrier_not_initialized", 3, "initialized there are those at smem+0x4000, smem+0x4008", f"""
+          {PEER}{INIT} {MEET}
+        - mapa.shared::cluster.u32 %r17, other, %r19;
+        + mapa.shared::cluster.u32 %r17, full, %r19;
+          @%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r17];
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0; @!%q bra A1; {MEET}""", 64, 2, 2),
+    Pair("arrival at the peer's mbarrier after its end", "mbarrier_not_initialized", 3, "which mbarrier.inval at line 2 has ended", f"""
+          {PEER}{INIT} mapa.shared::cluster.u32 %r17, full, %r19; {MEET}
+        - @%first mbarrier.inval.shared.b64 [full]; {MEET}
+          @%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r17];
+        + {MEET} @%first mbarrier.inval.shared.b64 [full];""", 64, 2, 2),
+    Pair("wait at the peer's mbarrier", "illegal", 4, "waits at the mbarrier at smem+0x4000 of block (1, 0, 0), which only threads of that block may", f"""
+          {PEER}{INIT} mapa.shared::cluster.u32 %r17, full, %r19; {MEET}
+          @%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r17];
+          mov.u64 %d1, full; cvta.shared.u64 %d1, %d1; mapa.u64 %d2, %d1, %r19;
+        - A1: mbarrier.try_wait.parity.acquire.cluster.b64 %q, [%d2], 0; @!%q bra A1; {MEET}
+        + A1: mbarrier.try_wait.parity.acquire.cluster.b64 %q, [%d1], 0; @!%q bra A1; {MEET}""", 64, 2, 2),
+    Pair("arrival at the peer's mbarrier that takes its state", "illegal", 2, "and takes its state, which only threads of that block may", f"""
+          {PEER}{INIT} mov.u64 %d1, full; cvta.shared.u64 %d1, %d1; mapa.u64 %d2, %d1, %r19; {MEET}
+        - @%first mbarrier.arrive.release.cluster.b64 %d3, [%d2];
+        + @%first mbarrier.arrive.release.cluster.b64 _, [%d2];
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %q, [full], 0; @!%q bra A1; {MEET}""", 64, 2, 2),
+    Pair("load of the peer's word by .shared", "out_of_bounds", 3, "read of 4 bytes at smem+0x0 of block (1, 0, 0): `.shared`, as `.shared::cta`, is the memory of the own block alone", f"""
+          {PEER}
+          st.shared.u32 [%mine], %t; {MEET}
+        - ld.shared.u32 %r1, [%r18];
+        + ld.shared::cluster.u32 %r1, [%r18];
           {MEET}""", 64, 2, 2),
     Pair("st.async waited for with too few bytes", "race", 5, "nobody has waited for it", f"""
           {PEER}{INIT} {MEET}

@@ -34,7 +34,9 @@ def kernel(source: cute.Tensor, target: cute.Tensor, bits: cutlass.Constexpr):
     cute.arch.sync_threads()
     if tidx == 0:
         cute.arch.mbarrier_arrive_and_expect_tx(barriers + 1, 256)
-        cute.copy(send, loaded, received, mbar_ptr=barriers + 1, cta_rank=rank ^ 1)
+        theirs = cute.arch.map_dsmem_ptr(barriers + 1, rank ^ 1)
+        theirs = cute.make_ptr(cutlass.Int64, theirs.toint(), cute.AddressSpace.smem)
+        cute.copy(send, loaded, received, mbar_ptr=theirs, cta_rank=rank ^ 1)
     cute.arch.mbarrier_wait(barriers + 1, 0)
     cute.arch.cluster_arrive()
     cute.arch.cluster_wait()

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from dsl.core.errors import DSLUserCodeError
-from dsl.cutlass import Constexpr, Float32, Int16, Int64, cute, memory, range_constexpr
+from dsl.cutlass import Constexpr, Float32, Int16, Int64, const_expr, cute, memory, range_constexpr
 from dsl.cutlass.cute import arch
 from dsl.cutlass.cute.nvgpu import cpasync
 from dsl.cutlass.cute.runtime import from_dlpack
+from dsl.emulator import Fault
 
 PROGRAM = Path(__file__).with_name("bulk_program.py")
 
@@ -29,7 +30,7 @@ def test_values_within_a_cluster_are_upstreams(both):
 
 
 @cute.kernel
-def pass_on(source: cute.Tensor, target: cute.Tensor):
+def pass_on(source: cute.Tensor, target: cute.Tensor, is_mapped: Constexpr):
     """Block 0 loads for both blocks, and each sends on what it has; block 1's bytes complete at block 0's barrier."""
     rank = arch.block_idx_in_cluster()
     smem = memory.SmemAllocator()
@@ -48,7 +49,7 @@ def pass_on(source: cute.Tensor, target: cute.Tensor):
     arch.mbarrier_wait(barriers, 0)
     boxes[0][0] = Float32(rank)
     arch.fence_view_async_shared()
-    there = arch.map_dsmem_ptr(barriers + 1, rank ^ 1)
+    there = arch.map_dsmem_ptr(barriers + 1, rank ^ 1) if const_expr(is_mapped) else barriers + 1
     cute.copy(send, boxes[0], boxes[1], mbar_ptr=there, cta_rank=rank ^ 1)
     arch.mbarrier_wait(barriers + 1, 0)
     for i in range_constexpr(8):
@@ -58,16 +59,28 @@ def pass_on(source: cute.Tensor, target: cute.Tensor):
 
 
 @cute.jit
-def host_of_pass_on(source: cute.Tensor, target: cute.Tensor):
-    pass_on(source, target).launch(grid=2, block=1, cluster=(2, 1, 1))
+def host_of_pass_on(source: cute.Tensor, target: cute.Tensor, is_mapped: Constexpr):
+    pass_on(source, target, is_mapped).launch(grid=2, block=1, cluster=(2, 1, 1))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_block_loads_for_the_cluster_and_sends_to_another():
     target = np.zeros((2, 8), np.float32)
     source = np.arange(10, 18, dtype=np.float32)
-    host_of_pass_on(from_dlpack(source, assumed_align=16), from_dlpack(target))
+    host_of_pass_on(from_dlpack(source, assumed_align=16), from_dlpack(target), True)
     assert target.tolist() == [[1, *range(11, 18)], [0, *range(11, 18)]]
+
+
+def test_the_bytes_of_another_block_count_at_its_own_mbarrier():
+    source, target = (from_dlpack(np.zeros(shape, np.float32), assumed_align=16) for shape in (8, (2, 8)))
+    with pytest.raises(Fault) as caught:
+        host_of_pass_on(source, target, False)
+    message, _, fix = str(caught.value).partition("fix: ")
+    assert (
+        "of block (0, 0, 0), but its bytes go to block (1, 0, 0): an mbarrier counts only bytes for its block"
+        in message
+    )
+    assert fix.startswith("give the mbarrier of block (1, 0, 0), its address mapped as the bytes (mapa)")
 
 
 @cute.kernel

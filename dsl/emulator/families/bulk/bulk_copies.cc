@@ -162,10 +162,14 @@ struct Starter {
     return cluster_place(ctx, site, tid, address, size, alignment);
   }
 
-  // The same of the mbarrier that a copy will signal; a fault where there is none.
-  u64 signalled(u64 address) const {
+  // The rank of the block that an address in shared::cluster is of.
+  u64 rank_of(u64 address) const { return address >> RANK_SHIFT ? (address >> RANK_SHIFT) - 1 : ctx->cluster_rank; }
+
+  // The same of the mbarrier that a copy to `data` will signal; a fault where there is none, or it is another block's.
+  u64 signalled(u64 address, u64 data) const {
     static_assert(mbarrier::COPIES == 16);
-    u64 barrier = place(address, 8, 8);
+    u64 barrier = place(address, 8, 8), rank = rank_of(data);
+    if (barrier && rank_of(address) != rank) return illegal(ctx, tid, site, OTHER_MBARRIER, barrier, rank);
     return emu_note_16(ctx, tid, site, barrier, 0) ? barrier : 0;
   }
 
@@ -179,7 +183,7 @@ struct Starter {
       };
       u64 target = place(of_rank(smem), size, alignment), signal = 0;
       if (!target) return 0;
-      if (!(kind & 1) && !(signal = signalled(of_rank(barrier)))) return 0;  // a copy out of it has none
+      if (!(kind & 1) && !(signal = signalled(of_rank(barrier), of_rank(smem)))) return 0;  // a copy out has none
       if (!start(target, signal)) return 0;
     }
     return 1;
@@ -211,8 +215,10 @@ u32 emu_bulk_peer(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 other
   if (size & 15) return illegal(ctx, tid, site, BAD_BULK, size);
   const Starter starter{ctx, tid, site, kind};
   u64 source, target, signal;
+  if (!(kind >> REDUCTION_SHIFT) && starter.rank_of(other) == ctx->cluster_rank)
+    return illegal(ctx, tid, site, OWN_TARGET);
   if (!(source = starter.place(smem, size, 16)) || !(target = starter.place(other, size, 16))) return 0;
-  if (!(signal = starter.signalled(barrier))) return 0;
+  if (!(signal = starter.signalled(barrier, other))) return 0;
   add(ctx, tid, kind, size, target, source, signal);
   return 1;
 }
@@ -246,7 +252,7 @@ u32 emu_bulk_box(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 addres
 u32 emu_async_store(Context *ctx, u32 tid, u32 site, u32 kind, u64 address, u64 barrier, u32 size, u64 low, u64 high) {
   const Starter starter{ctx, tid, site, kind};
   u64 target = starter.place(address, size, size), signal;
-  if (!target || !(signal = starter.signalled(barrier))) return 0;
+  if (!target || !(signal = starter.signalled(barrier, address))) return 0;
   BulkEntry &entry = add(ctx, tid, kind, size, target, site, signal);
   entry.value[0] = low, entry.value[1] = high;
   return 1;

@@ -234,7 +234,34 @@ def _bad_bulk(launch, instr):
     return f"size of a bulk copy must be a multiple of 16 bytes, got {launch.ctx.address}", "round the size up"
 
 
+def _other_mbarrier(launch, instr) -> tuple[str, str]:
+    """The message and the fix of a copy whose mbarrier is not in the block that gets the bytes."""
+    slot, offset = cluster_report.owner_of(launch, launch.ctx.address) or (launch.slot, 0)
+    theirs, gets = tuple(slot.ctx.block_index), tuple(launch.mates[launch.ctx.access_bytes].ctx.block_index)
+    message = (
+        f"signals the mbarrier at smem+0x{offset:x} of block {theirs}, but its bytes go to block {gets}: an mbarrier "
+        "counts only bytes for its block"
+    )
+    if gets == tuple(launch.ctx.block_index):
+        return message, "give the mbarrier of this block, at its own address"
+    return message, (
+        f"give the mbarrier of block {gets}, its address mapped as the bytes (mapa), and let threads of "
+        "that block expect the bytes and wait"
+    )
+
+
+def _own_target(launch, instr) -> tuple[str, str]:
+    return f"`{instr.name}` copies to the block's own shared memory, and it is for another block of the cluster", (
+        "copy it by ld.shared and st.shared, or give the address in another block (mapa with its rank)"
+    )
+
+
 FAULTS = {(context.EXITED, context.IN_FLIGHT): _left_in_flight}
 WARNINGS = {"left": _warn_of_stores_left}
 # By `detail` of the fault: the message and the fix.
-ILLEGAL = {context.BAD_BULK: _bad_bulk, context.BAD_REDUCTION: _bad_reduction}
+ILLEGAL = {
+    context.BAD_BULK: _bad_bulk,
+    context.BAD_REDUCTION: _bad_reduction,
+    context.OTHER_MBARRIER: _other_mbarrier,
+    context.OWN_TARGET: _own_target,
+}

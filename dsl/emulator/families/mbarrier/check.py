@@ -221,11 +221,10 @@ class Mbarriers:
         """An arrival or a change of the bytes; `how`: see numbers.seen."""
         site, owner = how >> seen.SITE_SHIFT & SITE_MASK, self.order.owner(slot, address)
         block, is_remote = (slot.block, False) if owner is None else (owner.block, owner is not slot)
-        one = self.mbarrier(block, address)
         if is_remote:
             self.clusters.visit(slot, thread, address, site)
-        if one is None or not self._sees(slot, thread, block, one):
-            slot.report(context.NOT_VISIBLE, thread, address, site)
+        one = self._seen(slot, thread, block, address, site)
+        if one is None:
             return
         clock = slot.clock(thread)
         self._arrived(one, slot, thread, how, clock, is_remote)
@@ -250,9 +249,9 @@ class Mbarriers:
 
         The copies get a label between what the thread did before it and what it does after it.
         """
-        one, site = self.mbarrier(slot.block, address), what & 0xFFFFFFFF
-        if one is None or not self._sees(slot, thread, slot.block, one):
-            slot.report(context.NOT_VISIBLE, thread, address, site)
+        site = what & 0xFFFFFFFF
+        one = self._seen(slot, thread, slot.block, address, site)
+        if one is None:
             return
         slot.step(thread)
         clock, label = slot.clock(thread), slot.label(thread)
@@ -323,9 +322,9 @@ class Mbarriers:
         """A thread begins a copy to an address, which will signal an mbarrier of the same block; 1 where that may not
         be there yet."""
         owner: Any = self.order.owner(slot, address)
-        one, site = self.mbarrier(owner.block, barrier), slot.ctx.other_site
-        if one is None or not self._sees(slot, thread, owner.block, one):
-            slot.report(context.NOT_VISIBLE, thread, barrier, site)
+        site = slot.ctx.other_site
+        one = self._seen(slot, thread, owner.block, barrier, site)
+        if one is None:
             return 1
         self._look_for_fence(slot, thread, barrier, one, owner)
         ctx = slot.ctx
@@ -355,6 +354,15 @@ class Mbarriers:
             site = one.landed[-1].site
         if ended:
             self._end(one, slot, thread, address, site)
+
+    def _seen(self, slot, thread: int, block: int, address: int, site: int) -> Mbarrier | None:
+        """The mbarrier of a block at an address; None and a finding where the thread may not know of one."""
+        one = self.mbarrier(block, address)
+        if one is not None and self._sees(slot, thread, block, one):
+            return one
+        knows = block != slot.block and slot.abroad(thread).labels(block) is not None
+        slot.report(context.NOT_INITIALIZED if one is None and knows else context.NOT_VISIBLE, thread, address, site)
+        return None
 
     def _sees(self, slot, thread: int, block: int, one: Mbarrier) -> bool:
         """Whether an mbarrier of a block has been made, as far as a thread can know."""

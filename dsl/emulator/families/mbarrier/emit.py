@@ -96,6 +96,8 @@ def _arrive(body, instr) -> None:
     arrivals, n_bytes = ("1", amount) if "expect_tx" in instr.mods else (amount, "0")
     how = _asked(body, instr)
     word_at = place(body, instr, address)
+    if state != SINK and space_of(instr) == "generic":
+        note(body, instr, numbers.mbarrier.GIVES, body.cast("ptrtoint", word_at, "ptr", "i64"))
     what = numbers.mbarrier.ARRIVES | numbers.mbarrier.EXPECTS * ("expect_tx" in instr.mods)
     note(body, instr, what, body.cast("ptrtoint", word_at, "ptr", "i64"), n_bytes)
     old = update(body, word_at, arrivals, n_bytes, False, "arrive_drop" in instr.mods, how)

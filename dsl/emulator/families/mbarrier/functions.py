@@ -4,4 +4,4 @@ from __future__ import annotations
 
 _NOTE = "i32 (ptr, i32, i32, i64, i32)"
 
-SIGNATURES = {**{f"emu_note_{what}": _NOTE for what in (0, 1, 2, 4, 6, 8, 16, 32)}, "emu_no_mbarrier": _NOTE}
+SIGNATURES = {**{f"emu_note_{what}": _NOTE for what in (0, 1, 2, 4, 6, 8, 16, 32, 64)}, "emu_no_mbarrier": _NOTE}

@@ -76,9 +76,8 @@ u32 init(const Operation &by, u32 arrivals) {
 [[gnu::noinline, gnu::cold]] u32 without_life(Context *ctx, u32 tid, u32 site, u64 address, MbarrierEntry &entry,
                                               const Context &slot) {
   const Operation by{ctx, tid, site, address, entry, slot};
-  if (&slot != ctx && ctx->order_call) return 1;
-  bool gone = entry.tag == (tag_of(slot) ^ INVALIDATED);
-  return gone ? by.fault_of_life(NOT_INITIALIZED) : by.fault(NOT_INITIALIZED, 0);
+  if (entry.tag == (tag_of(slot) ^ INVALIDATED)) return by.fault_of_life(NOT_INITIALIZED);
+  return &slot != ctx && ctx->order_call ? 1 : by.fault(NOT_INITIALIZED, 0);
 }
 
 u32 without_life(const Operation &by) {  // a call of numbers, so that `by` takes no memory where all is well
@@ -114,7 +113,7 @@ template <u32 what> u32 use(const Operation &by, u32 amount) {
     entry.expected += amount;
   }
   if (what & WAITS) {
-    if (own) entry.waiters |= warp;
+    entry.waiters |= warp;
     entry.wait_site = by.site + 1;
     entry.passed_new |= !entry.ended && amount;
   }
@@ -136,8 +135,10 @@ template <u32 what> u32 note(Context *ctx, u32 tid, u32 site, u64 address, u32 a
     u64 offset = address - (u64)slot.smem;
     if (offset >= slot.smem_bytes) continue;
     const Operation by{ctx, tid, site, address, entries_of(slot)[offset / 8], slot};
+    if (what & OWN && &slot != ctx) return illegal(ctx, tid, site, REMOTE_MBARRIER, address);
     if constexpr (what == INITS) return init(by, amount);
     else if constexpr (what == INVALIDATES) return invalidate(by);
+    else if constexpr (what == GIVES) return 1;
     else return use<what>(by, amount);
   }
   return outside(ctx, tid, site, address);
@@ -160,6 +161,7 @@ NOTED(6)
 NOTED(8)
 NOTED(16)
 NOTED(32)
+NOTED(64)
 
 // A thread writes `size` bytes of data: 1, or 0 and a fault where an mbarrier of the block lives.
 u32 emu_no_mbarrier(Context *ctx, u32 tid, u32 site, u64 address, u32 size) {

@@ -8,11 +8,12 @@ _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
 class mbarrier:
-    """The notes about an mbarrier, as bits. COPIES: a copy begins that will signal it. LOOKS: nothing, but there must
-    be an mbarrier."""
+    """The notes about an mbarrier, as bits. COPIES: a copy begins that will signal it. GIVES: an arrival whose state is
+    read follows. LOOKS: nothing, but there must be an mbarrier."""
 
     LOOKS = 0
-    INITS, ARRIVES, EXPECTS, WAITS, COPIES, INVALIDATES = 1, 2, 4, 8, 16, 32
+    INITS, ARRIVES, EXPECTS, WAITS, COPIES, INVALIDATES, GIVES = 1, 2, 4, 8, 16, 32, 64
+    OWN = INITS | WAITS | INVALIDATES | GIVES  # of these, at no mbarrier of another block
     OWN_BIT = 8  # of the high word of a fault's detail: see mbarrier_log.Life
 
 

@@ -24,6 +24,10 @@ _INITIALIZE = (
     "let one thread initialize it (mbarrier.init, `cute.arch.mbarrier_init`) and fence "
     "(`cute.arch.mbarrier_init_fence`); " + cluster_report.MAKE_VISIBLE_HERE
 )
+_INITIALIZE_THERE = (
+    "let one thread of that block initialize it (mbarrier.init, `cute.arch.mbarrier_init`); "
+    + cluster_report.MAKE_VISIBLE
+)
 FENCE = "fence.mbarrier_init (`cute.arch.mbarrier_init_fence`) or fence.proxy.async (`cute.arch.fence_proxy`)"
 _SEPARATE = (
     "give the mbarrier 8 bytes that no data overlaps, or invalidate it (mbarrier.inval) and put a barrier of the block "
@@ -58,15 +62,14 @@ def _not_initialized(launch, instr: Instr, what: str) -> tuple[str, str]:
             f"move the mbarrier.inval at {ended} after the last use, with a barrier before it; or initialize the "
             "mbarrier again"
         )
-    message += "is not initialized"
-    owner = cluster_report.owner_of(launch, launch.ctx.address)
-    if owner is not None and owner[0] is not launch.slot:
-        return message + " (yet)", cluster_report.MAKE_VISIBLE
-    made = [f"smem+0x{offset:x}" for offset in mbarrier_log.entries(launch.ctx)]
+    slot, _ = cluster_report.owner_of(launch, launch.ctx.address) or (launch.slot, 0)
+    is_own = slot is launch.slot
+    message += "is not initialized" if is_own else "is not initialized (yet)"
+    made = [f"smem+0x{offset:x}" for offset in mbarrier_log.entries(slot.ctx)]
     if made:
         more = ", ..." if len(made) > 8 else ""
-        message += f"; initialized are those at {', '.join(made[:8])}{more}"
-    return message, _INITIALIZE
+        message += f"; initialized {'' if is_own else 'there '}are those at {', '.join(made[:8])}{more}"
+    return message, _INITIALIZE if is_own else _INITIALIZE_THERE
 
 
 def _in_use(launch, instr: Instr, what: str) -> tuple[str, str]:
@@ -106,6 +109,18 @@ def not_shared(launch, instr: Instr) -> tuple[str, str]:
     """The message and the fix of an mbarrier that is not in shared memory."""
     return f"{verb(instr)} an mbarrier at 0x{launch.ctx.address:x}, which is not in shared memory", (
         "allocate the mbarrier in shared memory (8 bytes, aligned to 8)"
+    )
+
+
+def _remote(launch, instr: Instr) -> tuple[str, str]:
+    """The message and the fix of what threads do at an mbarrier of another block, where it is for its own."""
+    place = cluster_report.place_of(launch, launch.ctx.address)
+    if "arrive" in verb(instr):
+        return f"arrives at the mbarrier at {place} and takes its state, which only threads of that block may", (
+            "give `_` for the state (mbarrier.arrive.release.cluster.shared::cluster), and let that block wait"
+        )
+    return f"{verb(instr)} the mbarrier at {place}, which only threads of that block may", (
+        "let a thread of that block do it; this block can only arrive there, or expect and complete bytes"
     )
 
 
@@ -274,4 +289,4 @@ FAULTS = {
 }
 WARNINGS = {"unfenced": _warn_of_unfenced}
 # By `detail` of the fault: the message and the fix.
-ILLEGAL = {context.NOT_SHARED: not_shared, context.BAD_ARRIVALS: bad_count}
+ILLEGAL = {context.NOT_SHARED: not_shared, context.BAD_ARRIVALS: bad_count, context.REMOTE_MBARRIER: _remote}

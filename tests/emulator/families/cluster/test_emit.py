@@ -143,7 +143,8 @@ def test_fences_of_clusters_change_nothing(machine, ptxas):
      "a cluster of 2 blocks has no block 4"),
     ("cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g; mapa.u64 %g, %g, %r; ld.u32 %v1, [%g+64];", "out_of_bounds",
      "just past the end of `shared memory of block 1 of the cluster` (96 bytes)"),
-    ("mapa.shared::cluster.u32 %m, %a, %r; ld.shared.u32 %v1, [%m];", "out_of_bounds", "is outside shared memory (96 bytes"),
+    ("mapa.shared::cluster.u32 %m, %a, %r; ld.shared.u32 %v1, [%m];", "out_of_bounds",
+     "read of 4 bytes at smem+0x20 of block (1, 0, 0): `.shared`, as `.shared::cta`, is the memory of the own block alone"),
 ])  # fmt: skip
 def test_bad_addresses(machine, body, kind, message):
     with pytest.raises(emulator.Fault) as caught:
