@@ -32,6 +32,9 @@ KINDS = {
     "NO_WGMMA_FENCE": Kind(ERROR, "race", "a `wgmma` uses registers that were written with no `wgmma.fence` since"),
     "UNDEFINED_READ": Kind(ERROR, "undefined_read", "a read of memory that nobody wrote, whose value matters"),
     "EXITED_BLOCK": Kind(ERROR, "exited_block", "an access to shared memory of a block that may have ended"),
+    "BLOCK_NOT_STARTED": Kind(
+        ERROR, "block_not_started", "an access to shared memory of a block that may not have begun"
+    ),
     "MBARRIER_NOT_VISIBLE": Kind(
         ERROR, "mbarrier_not_visible", "a use of an mbarrier that nothing orders after its `mbarrier.init`"
     ),
@@ -65,6 +68,9 @@ KINDS = {
         WARNING, "", "lanes of a warp exchange values by `volatile` accesses and no barrier of the warp"
     ),
     "BARRIER_NOT_AWAITED": Kind(WARNING, "", "an arrival at a named barrier for which the kernel has no `bar.sync`"),
+    "SETMAXNREG_IGNORED": Kind(
+        WARNING, "", "a `setmaxnreg` in a kernel that does not name its registers at launch: it has no effect"
+    ),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
     "BULK_STORE_NOT_AWAITED": Kind(NOTE, "", "a thread exits without a wait for its bulk store out of shared memory"),
     "STOPPED": Kind(NOTE, "", "where the warps of a launch were when Ctrl-C or a time limit stopped it"),

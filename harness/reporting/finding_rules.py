@@ -36,6 +36,7 @@ KINDS = {
     "NO_WGMMA_FENCE": Rule(ERROR, "a `wgmma` uses registers that were written with no `wgmma.fence` since"),
     "UNDEFINED_READ": Rule(ERROR, "a read of memory that nobody wrote, whose value matters"),
     "EXITED_BLOCK": Rule(ERROR, "an access to shared memory of a block that may have ended"),
+    "BLOCK_NOT_STARTED": Rule(ERROR, "an access to shared memory of a block that may not have begun"),
     "MBARRIER_NOT_VISIBLE": Rule(ERROR, "a use of an mbarrier that nothing orders after its `mbarrier.init`"),
     "MBARRIER_NOT_INITIALIZED": Rule(
         ERROR, "a use of an mbarrier before its `mbarrier.init` or after its `mbarrier.inval`"
@@ -57,6 +58,9 @@ KINDS = {
         WARNING, "lanes of a warp exchange values by `volatile` accesses and no barrier of the warp"
     ),
     "BARRIER_NOT_AWAITED": Rule(WARNING, "an arrival at a named barrier for which the kernel has no `bar.sync`"),
+    "SETMAXNREG_IGNORED": Rule(
+        WARNING, "a `setmaxnreg` in a kernel that does not name its registers at launch: it has no effect"
+    ),
     "PortabilityWarning": Rule(WARNING, "the program works here; NVIDIA's compiler rejects it"),
     "BULK_STORE_NOT_AWAITED": Rule(NOTE, "a thread exits without a wait for its bulk store out of shared memory"),
     "STOPPED": Rule(NOTE, "where the warps of a launch were when Ctrl-C or a time limit stopped it"),

@@ -38,6 +38,7 @@ class orders:
 
     THREADS, BLOCKS, MEMORY, MATRICES, BULK, MEETS, OBSERVED = 1, 2, 4, 8, 16, 32, 64
     ANY = 127 & ~MEETS
+    BY_PLACE = BLOCKS | MEMORY  # strong accesses tell of their threads
 
 
 class site_line:

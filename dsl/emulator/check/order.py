@@ -125,6 +125,20 @@ class Slot:
         row[[thread, self.threads + thread]] = self.label(thread)
         return row
 
+    def has_come(self, thread: int, block: int, other: int, label: int) -> bool:
+        """Whether a thread knows that another one, of some block, has come as far as a label."""
+        if block == self.block:
+            return bool(self.seen(thread)[self.threads + other] >= label)
+        labels = self.abroad(thread).labels(block)
+        return labels is not None and bool(labels[self.threads + other] >= label)
+
+    def of_others(self) -> dict:
+        """All that some thread of the block knows of other blocks."""
+        clocks = self.common
+        for rows in self.facts.values():
+            clocks = later(rows[-1][1], clocks)
+        return clocks
+
     def groups(self, scope: int) -> tuple:
         """The groups of threads in a scope: all that know of what a thread of the block does with this scope."""
         return (("block", self.block), ("cluster", *self.cluster), ("all",))[: scope + 1]

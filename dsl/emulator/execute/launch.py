@@ -323,6 +323,7 @@ class _Launch:
         is_finding = self.slot.ctx.status in context.FINDINGS or self.slot.ctx.detail in (
             context.EARLY,
             context.IN_FLIGHT,
+            context.SENDS,
         )
         return findings.fault_of(self) if is_finding else fault_report.fault_of(self)
 

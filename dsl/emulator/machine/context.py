@@ -14,8 +14,10 @@ CLUSTER_BARRIER = 16  # the barrier of the block's cluster; those before it are 
 
 # `status` of a launch: 0 while all is well.
 INTERRUPTED, OUT_OF_BOUNDS, MISALIGNED, TRAP, DEADLOCK, ILLEGAL, CALLBACK, RACE, UNDEFINED, EXITED = range(1, 11)
-ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION, DIVERGED, LAPPED = range(11, 18)
-FINDINGS = (RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION, DIVERGED, LAPPED)
+ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION, DIVERGED, LAPPED, NOT_STARTED = range(11, 19)
+FINDINGS = (
+    RACE, UNDEFINED, ASYNC_REGISTER, NOT_VISIBLE, NOT_INITIALIZED, IN_USE, COLLISION, DIVERGED, LAPPED, NOT_STARTED,
+)  # fmt: skip
 KIND_NAMES = {  # keys of dsl/finding_kinds.py
     OUT_OF_BOUNDS: "OUT_OF_BOUNDS",
     MISALIGNED: "MISALIGNED",
@@ -31,6 +33,7 @@ KIND_NAMES = {  # keys of dsl/finding_kinds.py
     COLLISION: "BARRIER_COLLISION",
     DIVERGED: "DIVERGENT_BARRIER",
     LAPPED: "MBARRIER_LAPPED",
+    NOT_STARTED: "BLOCK_NOT_STARTED",
 }
 
 # Why an instruction is illegal: `detail` of the fault record.
@@ -40,6 +43,7 @@ ARRIVED_TWICE, NOT_ARRIVED = 35, 36  # at the barrier of the cluster
 NOT_SHARED, BAD_ARRIVALS = 37, 38  # of an mbarrier: its address, its count
 # of a copy: its mbarrier is not in the block that gets the bytes, whose rank is in the size; that block is its own
 OTHER_MBARRIER, OWN_TARGET = 41, 42
+WRONG_WAY, NO_SYNC, OTHER_COUNT, NOT_ALL, NO_REGISTERS = range(44, 49)  # of setmaxnreg
 REMOTE_MBARRIER = 43  # at an mbarrier of another block: what only its threads may do
 MAP_MISALIGNED, MAP_PLACE = 39, 40  # of a tensor map: its address; whether it is in shared (1) or local memory
 MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
@@ -50,6 +54,7 @@ PARTIAL_WARP = 32  # a warp's instruction that not all 32 lanes reach; the addre
 
 EARLY = 65  # `detail` of an access to shared memory of a block that may end before it
 IN_FLIGHT = 66  # `detail` of a copy to shared memory of a block that ends before it has waited for it
+SENDS = 67  # `detail` of a copy out of shared memory of a block that ends before it has heard of its end
 CLUSTER = 64  # `detail` of an access by an address in shared memory of a cluster; its rank is in the address
 
 # Flags with the bytes that `landed` gets: a copy out of shared memory, which only reads; a copy that an mbarrier
@@ -76,8 +81,8 @@ NO_FAULT = 2**64 - 1
     ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
     ORDER_GENERATION, ORDER_MB_INVAL, ORDER_WARP_MEETING, ORDER_BLOCK_MEETING, ORDER_OBSERVES, ORDER_OBSERVED,
     ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT, ORDER_UNPROXIED, ORDER_MB_LOOK, ORDER_OLD, ORDER_MB_PEEK,
-    ORDER_MB_COPIES, ORDER_MB_COPIED, ORDER_GRIDS,
-) = range(42)  # fmt: skip
+    ORDER_MB_COPIES, ORDER_MB_COPIED, ORDER_GRIDS, ORDER_REGISTERS,
+) = range(43)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64

@@ -103,7 +103,7 @@ class Checked(Thread):
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
         if RACE in self.checks and space != "local" and not instr.traits & TILE_STORE:
-            if self.order_kinds & orders.MEMORY and kind & access.STRONG and not kind & access.OBJECT:
+            if self.order_kinds & orders.BY_PLACE and kind & access.STRONG and not kind & access.OBJECT:
                 place = self._synchronise(instr, address, kind, pointer, size_bytes)
             if self.order_kinds & orders.OBSERVED:
                 kind = self._observing(instr, address, kind, size_bytes)
@@ -179,7 +179,7 @@ class Checked(Thread):
         how |= ordering.scope_of(instr) << order.SCOPE_SHIFT | size_bytes << order.SIZE_SHIFT
         value = str(how)
         old = [more for each in families.named("check", "reads_old") if (more := each(self, instr, kind)) is not None]
-        if old and self.order_kinds & orders.ANY:
+        if old and self.order_kinds & orders.MEMORY:
             where = f"i32 {context.ORDER_OLD}, i32 {self.threads['linear']}, i64 {address}, i64 {how | old[0]}"
             is_old = self.cmp("ne", self.op(f"call i32 @emu_order(ptr %ctx, {where})"), 0)
             value = self.select(is_old, 0, how, "i64")

@@ -121,6 +121,28 @@ PAIRS = [
         - ld.shared.u32 %r1, [%r18];
         + ld.shared::cluster.u32 %r1, [%r18];
           {MEET}""", 64, 2, 2),
+    Pair("write into a peer that may not have begun", "block_not_started", 2, "which may not have begun: nothing shows that it has", f"""
+          {PEER}
+        + {MEET}
+          st.shared::cluster.u32 [%r18], %t; {MEET} ld.shared.u32 %r1, [%mine];""", 64, 2, 2),
+    Pair("atomic at a peer between the arrival and the wait", "block_not_started", 2, "updates smem+0x0 of block (0, 0, 0), which may not have begun", f"""
+          {PEER} mapa.shared::cluster.u32 %r17, %s, %r19;
+        - barrier.cluster.arrive.relaxed; @%first red.relaxed.cluster.shared::cluster.add.u32 [%r17], 1; barrier.cluster.wait;
+        + barrier.cluster.arrive.relaxed; barrier.cluster.wait; @%first red.relaxed.cluster.shared::cluster.add.u32 [%r17], 1;
+          {MEET}""", 64, 2, 2),
+    Pair("read of a peer by its generic address at the beginning", "block_not_started", 2, "let the blocks meet before the first access", f"""
+          {PEER} mov.u64 %d1, smem; cvta.shared.u64 %d1, %d1; mapa.u64 %d2, %d1, %r19;
+        - @%first st.u32 [%d2], 1; {MEET}
+        + {MEET} @%first st.u32 [%d2], 1; {MEET}""", 64, 2, 2),
+    Pair("block that ends while its copy to the peer is on its way", "exited_block", 3, "block (0, 0, 0) ends before it has heard of the end of the copy", f"""
+          {PEER}{INIT} mapa.shared::cluster.u32 %r17, full, 1; mapa.shared::cluster.u32 %r15, %s, 1; {MEET}
+          setp.eq.u32 %p, %b, 0; and.pred %p, %p, %first; setp.eq.u32 %q, %b, 1; @%q bra W;
+          @%p {SEND} [%r15+1024], [%s], 256, [%r17];
+          bra X;
+          W: @%first mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+          A1: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [full], 0; @!%q bra A1; ld.shared.u32 %r3, [%next+1024];
+        - X:
+        + X: {MEET}""", 64, 2, 2),
     Pair("st.async waited for with too few bytes", "race", 5, "nobody has waited for it", f"""
           {PEER}{INIT} {MEET}
           mapa.shared::cluster.u32 %r17, full, %r19;

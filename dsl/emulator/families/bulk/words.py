@@ -49,6 +49,23 @@ def _left_in_flight(launch) -> Fault:
     ))  # fmt: skip
 
 
+def _still_sends(launch) -> Fault:
+    """A copy to another block out of a block that ends before it has heard of the end of the copy."""
+    ctx = launch.ctx
+    instr, block = launch.code.sites[ctx.site], tuple(ctx.block_index)
+    message = (
+        f"copies from smem+0x{ctx.address - ctx.smem:x} of block {block} to another block, and block {block} ends "
+        "before it has heard of the end of the copy"
+    )
+    fix = (
+        "let the other block wait for the phase of its mbarrier, and then let the blocks meet: barrier.cluster.arrive "
+        "and .wait at the end of the kernel (cute.arch.cluster_arrive and cluster_wait); or let it arrive at an "
+        "mbarrier of this block, which waits for that"
+    )
+    edit = propose.at_end(launch, "barrier of the cluster", instr)
+    return places.of_one(launch, instr, "EXITED_BLOCK", message, ctx.other_block, Fix(fix, edit))
+
+
 def _warn_of_stores_left(launch) -> None:
     """Warn of a bulk store that its thread has not waited for before it ends."""
     block, thread, site = min(launch.checks.order.of(StoresLeft).left)
@@ -256,7 +273,7 @@ def _own_target(launch, instr) -> tuple[str, str]:
     )
 
 
-FAULTS = {(context.EXITED, context.IN_FLIGHT): _left_in_flight}
+FAULTS = {(context.EXITED, context.IN_FLIGHT): _left_in_flight, (context.EXITED, context.SENDS): _still_sends}
 WARNINGS = {"left": _warn_of_stores_left}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.emulator.check.clocks import Known, later
+from dsl.emulator.check.clocks import Known
 from dsl.emulator.check.numbers import scope
+from dsl.emulator.families.cluster.starts import Own, Starts
 from dsl.emulator.machine import context
 
 
@@ -34,7 +35,7 @@ class Clusters:
     """The clusters of one launch, one after another in each ring of slots."""
 
     def __init__(self, order):
-        self.order = order
+        self.order, self.starts = order, order.of(Starts)
         self.barriers: dict[int, Barrier] = {}  # by the address of the first block's slot
 
     def barrier(self, slot) -> Barrier:
@@ -73,24 +74,29 @@ class Clusters:
             own = clocks.get(slot.block)
             clocks = {} if own is None else {slot.block: own}
         slot.learn(thread, clocks)
+        self.starts.learn(slot, thread)
 
     def visit(self, slot, thread: int, address: int, site: int) -> None:
         """A thread touches another block's shared memory: each last time is kept."""
         owner: Any = self.order.owner(slot, address)
         if owner is not None and owner is not slot:
             owner.of(Visits).last[slot.block, thread] = slot.label(thread), site, address
+            self.starts.visit(slot, thread, address, site)
 
     @staticmethod
     def exit(slot, *_: int) -> None:
-        """The block has ended: each access of others has to be one that some thread of it has seen the end of."""
+        """The block has ended: it has touched no block that may not have begun, and each access of others has to be one
+        that some thread of it has seen the end of."""
         if slot.ctx.status:
+            return
+        if (early := slot.of(Own).early) is not None:
+            slot.ctx.other_block = early.owner
+            slot.report(context.NOT_STARTED, early.thread, early.address, early.site)
             return
         visits = slot.of(Visits).last
         if not visits:
             return
-        clocks = slot.common
-        for rows in slot.facts.values():
-            clocks = later(rows[-1][1], clocks)
+        clocks = slot.of_others()
         for (block, thread), (label, site, address) in visits.items():
             labels = clocks.get(block)
             if labels is None or labels[slot.threads + thread] < label:
@@ -108,4 +114,5 @@ def events(order) -> dict:
         context.ORDER_CLUSTER_WAIT: mine.wait,
         context.ORDER_VISIT: mine.visit,
         context.ORDER_EXIT: mine.exit,
+        context.ORDER_ACCESS: mine.starts.access,
     }

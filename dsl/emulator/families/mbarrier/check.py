@@ -19,7 +19,7 @@ from dsl.emulator.check import trail
 from dsl.emulator.check.clocks import Known, execution_only, joined, later
 from dsl.emulator.check.numbers import scope
 from dsl.emulator.families.cluster.check import Clusters
-from dsl.emulator.families.mbarrier import turns
+from dsl.emulator.families.mbarrier import sent, turns
 from dsl.emulator.families.mbarrier.numbers import seen
 from dsl.emulator.families.mbarrier.turns import Expected, Turns
 from dsl.emulator.machine import context, native
@@ -102,6 +102,7 @@ class Mbarrier:
         self.seen_by: set[tuple[int, int]] = set()  # (block, thread) that have seen its init
         self.phase = 0  # the number of the phase that goes on
         self.begun: dict[tuple[int, int], deque[Flight]] = {}  # by (block, thread): copies that will signal it
+        self.sent: list[tuple[int, list]] = []  # see sent.py
         self.landed: list[Flight] = []  # in this phase
         self.complete: list[Flight] = []  # in those before, and no thread of the block has waited since
         self.signals: dict[int, deque[Signal]] = {}  # by thread of the block: those whose copies are on their way
@@ -332,6 +333,7 @@ class Mbarriers:
         flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase, clock)
         one.begun.setdefault((slot.block, thread), deque()).append(flight)
         one.turns.issue(clock)
+        sent.began(flight, one)
         owner.of(Shared).flights.append(flight)
         owner.of(Shared).copies.append(flight)
         return 0
@@ -408,6 +410,8 @@ class Mbarriers:
         before, releases = one.waits.get(thread), mine.releases.get(thread, 0)
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
         mine.last_wait[thread] = one
+        for block in {block for block, _ in one.arrivers} - {slot.block}:
+            self.clusters.starts.learn(slot, thread, block)
         mine.flights = [each for each in mine.flights if each not in one.complete]
         # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
         groups = slot.groups(scope.CLUSTER)
@@ -417,6 +421,7 @@ class Mbarriers:
         else:
             self._end_copies(slot, one)
             slot.learn(thread, one.ended.seen_by(groups))
+        sent.waited(slot, thread, one)
         label = slot.label(thread)
         one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
         one.uses[slot.block, thread] = label, how >> seen.SITE_SHIFT
@@ -475,14 +480,17 @@ class Mbarriers:
 
     @staticmethod
     def exit(slot, *_: int) -> None:
-        """The block has ended: each copy into its shared memory has to be one that it has waited for, and the phases of
-        mbarriers that its threads came to have to be in order."""
+        """The block has ended: it has to have waited for each copy into its shared memory, and to have heard of the end
+        of each copy out of it; the phases of mbarriers that its threads came to have to be in order."""
         if any(slot.of(Shared).peeks.values()):
             raise OtherWait
         if slot.of(Shared).flights and not slot.ctx.status:
             one = slot.of(Shared).flights[0]
             slot.ctx.other_block, slot.ctx.other_thread = one.slot.block, one.thread
             slot.report(context.EXITED, one.thread, one.address, one.site, context.IN_FLIGHT)
+        elif not slot.ctx.status and (one := sent.unheard(slot)) is not None:
+            slot.ctx.other_block = slot.block
+            slot.report(context.EXITED, one.thread, one.source, one.site, context.SENDS)
         elif (lap := slot.of(Shared).lap) is not None and not slot.ctx.status:
             slot.ctx.other_block, slot.ctx.other_thread, slot.ctx.other_site = lap[-3:]
             slot.report(context.LAPPED, lap.thread, lap.address, lap.site, lap.what)
