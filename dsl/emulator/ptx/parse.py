@@ -32,7 +32,7 @@ MOST_CALLERS = 64  # kept of an inlined function
 MAX_VARIABLE_BYTES = 1 << 34
 _LINKING = frozenset({".visible", ".extern", ".weak", ".common"})
 _SKIPPED_LISTS = frozenset(
-    {".maxnreg", ".minnctapersm", ".maxnctapersm", ".pragma", ".explicitcluster", ".noreturn",
+    {".maxnctapersm", ".pragma", ".explicitcluster", ".noreturn",
      ".blocksareclusters", ".abi_preserve", ".abi_preserve_control"}
 )  # fmt: skip
 
@@ -152,6 +152,8 @@ class _Parser(Tokens):
             elif token == ".reqnctapercluster":
                 extent = self.integer_list()
                 function.cluster = tuple(extent + [1] * (3 - len(extent)))
+            elif token in (".maxnreg", ".minnctapersm"):
+                setattr(function, token[1:], self.integer())
             elif token == ".maxclusterrank":
                 function.most_cluster = self.integer()
             elif token in _SKIPPED_LISTS:

@@ -195,6 +195,8 @@ class Function:
     targets: dict = field(default_factory=dict)
     reqntid: tuple | None = None
     maxntid: tuple | None = None
+    maxnreg: int | None = None
+    minnctapersm: int | None = None
     cluster: tuple | None = None  # .reqnctapercluster
     most_cluster: int | None = None  # .maxclusterrank: blocks of a cluster
     line: int = 0

@@ -53,7 +53,7 @@ def means_order(word: str, row: Row) -> bool:
 
 
 def is_about_order(row: Row) -> bool:
-    return bool(row.traits & ORDER_TRAITS or row.modifiers & ORDER_WORDS)
+    return bool(row.traits & ORDER_TRAITS or row.modifiers & ORDER_WORDS) or "setmaxnreg" in row.opcodes
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator.families.control import registers
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import PtxError, Sym
 
@@ -29,6 +30,21 @@ def nanosleep(body, instr):
 def wait_for_grids(body, instr):
     """griddepcontrol.wait: the launch before has ended here, which the checkers hear of.  PTX ISA 9.7.13.13."""
     body.ordered(context.ORDER_GRIDS)
+
+
+def set_registers(body, instr):
+    """setmaxnreg: it changes no values; checkers hear of it.  PTX ISA 9.7.19.5."""
+    count = instr.operands[0].value
+    if count % registers.STEP or not registers.LEAST <= count <= registers.MOST:
+        raise body.malformed(
+            instr, f"its count must be a multiple of {registers.STEP} from {registers.LEAST} to {registers.MOST}"
+        )
+    what = (
+        count
+        | registers.IS_INC * ("inc" in instr.mods)
+        | registers.at_entry(body.module, body.entry) << registers.ENTRY_SHIFT
+    )
+    body.ordered(context.ORDER_REGISTERS, str(body.site(instr)), str(what))
 
 
 def branch(body, instr):

@@ -19,4 +19,10 @@ ORDERINGS = (
         source="9.7.13.13 griddepcontrol: dependents may be scheduled once all blocks have issued it or completed",
         differs="kinder: a launch without it ends before the next one begins, which then needs no griddepcontrol.wait",
     ),
+    Ordering(
+        names="setmaxnreg",
+        orders="nothing: it moves registers between warps",
+        source="9.7.19.5 setmaxnreg: it waits for lanes and for registers, and gives no order of memory",
+        kinds=THREADS,
+    ),
 )

@@ -19,7 +19,7 @@ _row("nanosleep", "9.7.19.2", "u32", control.nanosleep, traits=IDLE | NO_RESULT 
 _row("pmevent", "9.7.19.3", "?mask", nothing, traits=NO_EFFECT)
 _row("griddepcontrol", "9.7.13.13", "^launch_dependents @90", nothing, traits=NO_EFFECT | TIMED)
 _row("griddepcontrol", "9.7.13.13", "^wait @90", control.wait_for_grids, traits=NO_EFFECT | TIMED)
-_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", nothing, traits=NO_EFFECT)
+_row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", control.set_registers, traits=NO_EFFECT)
 
 OPERANDS = {
     NONE: "ret exit trap brkpt griddepcontrol",
