@@ -44,7 +44,7 @@ class Starts:
 
     def access(self, slot, thread: int, address: int, how: int) -> None:
         """A strong access: who reads what a block wrote knows of it."""
-        if slot.ctx.cluster_blocks == 1:
+        if slot.ctx.cluster_blocks < 2:
             return
         writers = self.writers.setdefault(self.order.key(slot, address), set())
         for block in writers if how & READS else ():

@@ -81,7 +81,7 @@ def _change(slot, thread: int, site: int, what: int) -> None:
     held = before[-1].count if before else mine.entry
     if held and (count < held if is_inc else count > held):
         slot.report(context.ILLEGAL, thread, held, site, context.WRONG_WAY)
-    for other in _group(slot, thread):
+    for other in _group(slot, thread)[::WARP]:
         theirs = mine.of.get(other, [])
         if other // WARP == thread // WARP:  # .sync waits for the lanes
             continue
@@ -98,10 +98,12 @@ def end(slot, *_: int) -> None:
     if slot.ctx.status or not slot.of(Registers).of:
         return
     of = slot.of(Registers).of
-    for thread, changes in of.items():
-        for other in _group(slot, thread):
-            if len(theirs := of.get(other, [])) < len(changes):
-                _report(slot, context.NOT_ALL, thread, changes[len(theirs)].site, other, changes[len(theirs)].site)
+    for first in range(0, slot.threads, GROUP):
+        done = {thread: len(of.get(thread, ())) for thread in _group(slot, first)}
+        most, least = max(done, key=done.__getitem__), min(done, key=done.__getitem__)
+        if done[least] < done[most]:
+            site = of[most][done[least]].site
+            _report(slot, context.NOT_ALL, most, site, least, site)
     if slot.of(Registers).entry and not slot.ctx.status:
         _look_for_enough(slot, slot.of(Registers))
 

@@ -111,6 +111,7 @@ class Mbarrier:
         self.waits: dict[int, Wait] = {}  # by thread of the block
         self.older_waits: dict[int, int] = {}  # for the phase before the last that ended: by thread the label
         self.arrivers: set[tuple[int, int]] = set()  # (block, thread)
+        self.peers: set[int] = set()  # other blocks that have arrived
         self.narrow: dict[
             tuple[int, int], int
         ] = {}  # by (block, thread) of another block: the site of an arrival whose
@@ -230,6 +231,8 @@ class Mbarriers:
         clock = slot.clock(thread)
         self._arrived(one, slot, thread, how, clock, is_remote)
         one.arrivers.add((slot.block, thread))
+        if is_remote:
+            one.peers.add(slot.block)
         one.uses[slot.block, thread] = slot.label(thread), site
         releases = slot.of(Shared).releases
         releases[thread] = releases.get(thread, 0) + 1
@@ -410,7 +413,7 @@ class Mbarriers:
         before, releases = one.waits.get(thread), mine.releases.get(thread, 0)
         again = before is not None and before.phase == one.phase - 1 and before.releases != releases
         mine.last_wait[thread] = one
-        for block in {block for block, _ in one.arrivers} - {slot.block}:
+        for block in one.peers:
             self.clusters.starts.learn(slot, thread, block)
         mine.flights = [each for each in mine.flights if each not in one.complete]
         # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
