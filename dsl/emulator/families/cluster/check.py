@@ -31,6 +31,13 @@ class Visits:
         self.last: dict[tuple[int, int], tuple[int, int, int]] = {}
 
 
+class Met:
+    """The last phase of the cluster's barrier that a thread of the block in a slot has waited for."""
+
+    def __init__(self, slot):
+        self.phase = 0
+
+
 class Clusters:
     """The clusters of one launch, one after another in each ring of slots."""
 
@@ -75,6 +82,12 @@ class Clusters:
             clocks = {} if own is None else {slot.block: own}
         slot.learn(thread, clocks)
         self.starts.learn(slot, thread)
+        slot.of(Met).phase = state.phases
+
+    def next_phase(self, slot, thread: int) -> int:
+        """The first phase of the barrier whose end shows, however relaxed, that the thread has come as far as now."""
+        has_arrived = slot.ctx.at_cluster[thread // 32] >> thread % 32 & 1
+        return self.barrier(slot).phases + 1 + has_arrived
 
     def visit(self, slot, thread: int, address: int, site: int) -> None:
         """A thread touches another block's shared memory: each last time is kept."""

@@ -85,7 +85,7 @@ def _change(slot, thread: int, site: int, what: int) -> None:
         theirs = mine.of.get(other, [])
         if other // WARP == thread // WARP:  # .sync waits for the lanes
             continue
-        if before and (len(theirs) < len(before) or seen[other] < theirs[len(before) - 1].label):
+        if before and held != count and (len(theirs) < len(before) or seen[other] < theirs[len(before) - 1].label):
             _report(slot, context.NO_SYNC, thread, site, other, before[-1].site)
         elif len(theirs) > len(before) and theirs[len(before)][1:3] != (count, is_inc):
             _report(slot, context.OTHER_COUNT, thread, site, other, theirs[len(before)].site)

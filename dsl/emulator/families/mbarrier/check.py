@@ -424,7 +424,7 @@ class Mbarriers:
         else:
             self._end_copies(slot, one)
             slot.learn(thread, one.ended.seen_by(groups))
-        sent.waited(slot, thread, one)
+        sent.waited(slot, thread, one, self.clusters)
         label = slot.label(thread)
         one.waits[thread] = Wait(one.phase - 1, how >> seen.SITE_SHIFT, releases, again, label)
         one.uses[slot.block, thread] = label, how >> seen.SITE_SHIFT

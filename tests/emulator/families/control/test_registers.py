@@ -100,6 +100,10 @@ def test_no_more_at_entry_than_a_setmaxnreg_names(count, entry):
     assert registers.at_entry(module, module.functions["k"]) == entry
 
 
+def test_one_that_keeps_the_count_needs_no_barrier(machine):
+    assert not outcome(machine, f"{DEC} 40; {DEC} 40; bar.sync 0; {INC} 168;", 128)
+
+
 def test_a_kernel_that_does_not_name_its_registers(machine):
     with pytest.warns(
         emulator.KernelWarning, match="SETMAXNREG_IGNORED: .* executes a setmaxnreg, which has no effect"

@@ -5,6 +5,7 @@ import pytest
 from tests.emulator.diagnosis.cured_programs import Program
 
 MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
+RELAXED = MEET.replace("arrive", "arrive.relaxed")
 SEND = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
 BODY = f"""@%first mbarrier.init.shared.b64 [full], 1; @%first mbarrier.init.shared.b64 [empty], 1;
 @%first fence.mbarrier_init.release.cluster; {MEET}
@@ -26,6 +27,7 @@ ANSWERED = (
     "and.b32 %r1, %i, 1; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [empty], %r1; @!%q bra W;"
 )
 ANSWER = "@%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r16];"
+ANSWER_NOT_LAST = f"setp.eq.u32 %q, %i, 2; @%q bra T; {ANSWER} T:"
 NOT_LAST = ANSWERED.replace("and.b32", "setp.eq.u32 %q, %i, 2; @%q bra V; and.b32") + " V:"
 
 
@@ -39,7 +41,8 @@ def outcome(**parts: str) -> str | None:
     {"sender": ANSWERED, "receiver": ANSWER},
     {"sender": ANSWERED, "receiver": ANSWER, "end_of_sender": MEET, "end_of_receiver": MEET},
     {"sender": NOT_LAST, "receiver": ANSWER, "end_of_sender": MEET, "end_of_receiver": MEET},
-], ids=["an arrival for each", "and a barrier of the cluster", "the barrier alone for the last one"])  # fmt: skip
+    {"sender": NOT_LAST, "receiver": ANSWER_NOT_LAST, "end_of_sender": RELAXED, "end_of_receiver": RELAXED},
+], ids=["an arrival for each", "and a barrier of the cluster", "the barrier alone for the last one", "a relaxed one"])  # fmt: skip
 def test_the_block_hears_of_the_end(parts):
     assert outcome(**parts) is None
 
@@ -47,7 +50,7 @@ def test_the_block_hears_of_the_end(parts):
 def test_the_block_ends_before_the_last_copy():
     found = outcome(sender=NOT_LAST, receiver=ANSWER)
     assert found is not None and "EXITED_BLOCK" in found
-    found = outcome(sender=NOT_LAST, receiver="setp.eq.u32 %q, %i, 2; @%q bra T; " + ANSWER + " T:")
+    found = outcome(sender=NOT_LAST, receiver=ANSWER_NOT_LAST)
     assert found is not None and found.startswith(
         "kernel.py:5:1: EXITED_BLOCK\n    copies from smem+0x0 of block (0, 0, 0)"
     )
