@@ -7,12 +7,9 @@ barrier of the cluster is enough: no memory is read after it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from dsl.emulator.families.cluster.check import Clusters, Met
-
-if TYPE_CHECKING:
-    from dsl.emulator.families.mbarrier.check import Flight, Mbarrier
 
 _MOST = 64  # of a block that are looked at, the last ones
 
@@ -30,18 +27,18 @@ class Sent:
     """Those of the block that runs in a slot, each with who has waited for it: see _Wait."""
 
     def __init__(self, slot):
-        self.flights: deque[tuple[Flight, list[_Wait]]] = deque(maxlen=_MOST)
+        self.flights: deque[tuple[Any, list[_Wait]]] = deque(maxlen=_MOST)
 
 
-def began(flight: Flight, one: Mbarrier) -> None:
-    """A copy that signals an mbarrier has begun."""
+def began(flight, one) -> None:
+    """A copy (a Flight of check.py) that signals an mbarrier has begun."""
     if flight.source:
         waits: list[_Wait] = []
         flight.slot.of(Sent).flights.append((flight, waits))
         one.sent.append((flight.phase, waits))
 
 
-def waited(slot, thread: int, one: Mbarrier, clusters: Clusters) -> None:
+def waited(slot, thread: int, one, clusters: Clusters) -> None:
     """A thread has seen the end of the phase before the one that goes on."""
     one.sent = [each for each in one.sent if each[0] >= one.phase - 2]
     for phase, waits in one.sent:
@@ -49,7 +46,7 @@ def waited(slot, thread: int, one: Mbarrier, clusters: Clusters) -> None:
             waits.append(_Wait(slot.block, thread, slot.label(thread), clusters.next_phase(slot, thread)))
 
 
-def unheard(slot) -> Flight | None:
+def unheard(slot) -> Any:
     """The first copy whose end no thread of the block has heard of."""
     clocks = slot.of_others()
 
