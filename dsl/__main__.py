@@ -159,6 +159,13 @@ def _parser() -> argparse.ArgumentParser:
         "and for repros whose outputs vary (also: GPU_REPRO_CHECK=none)",
     )
     parser.add_argument(
+        "--notes",
+        action="store_true",
+        default=variables.value(variables.SYNC_NOTES, "0") != "0",
+        help="note barriers, fences and waits that nothing in this run needs: the emulator leaves each out, and runs "
+        "the kernel again (also: GPU_REPRO_NOTES=1)",
+    )
+    parser.add_argument(
         "--seed",
         metavar="N",
         type=int,
@@ -286,6 +293,12 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
             print(f"dsl: --delays: {error}", file=sys.stderr)
             return 2
     session.announce(lambda sentence: print(f"dsl: {sentence}", file=sys.stderr, flush=True))
+    if options.notes:
+        try:
+            session.seek_redundancy()
+        except ValueError as error:
+            print(f"dsl: {error}", file=sys.stderr)
+            return 2
     if options.timeout:
         signal.signal(signal.SIGALRM, _time_is_over)
         signal.setitimer(signal.ITIMER_REAL, options.timeout)
@@ -305,7 +318,9 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
             _let_handlers_run()
             raise
         session.check()
+        session.report_redundancy()
     except SystemExit as leaving:
+        session.report_redundancy()
         status = _exit_status(leaving)
     except BaseException as error:
         print(end="", flush=True)

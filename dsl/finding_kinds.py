@@ -73,5 +73,7 @@ KINDS = {
     ),
     "PortabilityWarning": Kind(WARNING, "", "the program works here; NVIDIA's compiler rejects it"),
     "BULK_STORE_NOT_AWAITED": Kind(NOTE, "", "a thread exits without a wait for its bulk store out of shared memory"),
+    "REDUNDANT_SYNC": Kind(NOTE, "", "a barrier, fence or wait that nothing in this run needs; only with `--notes`"),
+    "SYNC_NOT_TRIED": Kind(NOTE, "", "why `--notes` could not try whether a kernel needs all of its synchronisation"),
     "STOPPED": Kind(NOTE, "", "where the warps of a launch were when Ctrl-C or a time limit stopped it"),
 }

@@ -54,6 +54,7 @@ def run(
     console: Console | None = None,
     lines: bool = False,
     bound: int = 0,
+    notes: bool = False,
 ) -> Outcome:
     """Run the case on the host, once; skipped if the host's GPU is older than the repro's `arch`, or is not its
     `silicon`, if no GPU sees its outcome, and if the compiler does not take its language.
@@ -64,6 +65,7 @@ def run(
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
     GPU shows a race by two answers; `told` hears how far that is. `console` is where a script prints and reads.
     `lines`: also tell which lines of the program ran. `bound`: find all outcomes of its launches instead; see Job.
+    `notes`: also find synchronisation that it does not need, for which it gets findings.NOTES_S more.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
@@ -91,7 +93,7 @@ def run(
         source=repro.text,
         params=dict(case.params),
         device=host.device,
-        timeout_s=timeout_s or repro.timeout_s,
+        timeout_s=(timeout_s or repro.timeout_s) + findings.NOTES_S * notes,
         warm=repro.warm,
         fresh=fresh,
         sass=sass or bool(case.checks("SASS")) or host.is_hardware,
@@ -104,6 +106,7 @@ def run(
         checks=findings.sought(checks, repro.outcome, repro.varies),
         schedule=schedule,
         orders_s=findings.orders_s(checks),
+        notes=notes,
         preds={name: rule.name for name, rule in repro.compare.items() if rule.mode == "pred"},
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
@@ -120,12 +123,12 @@ def run(
     if repro.script or bound:
         return once(fill)
     if perturb is not None and not plain:  # a recording notes the delays
-        return once(fill, perturb=perturb.lists[0][1], checks="none")
+        return once(fill, perturb=perturb.lists[0][1], checks="none", notes=False)
     outcome = observed.settle(case, once) if plain else once(fill)
     if perturb is None:
         return outcome
     fill = observed.POISON[0] if repro.poison else None
-    delayed = functools.partial(once, fill, runs=1, checks="none")
+    delayed = functools.partial(once, fill, runs=1, checks="none", notes=False)
     return under_delays(case, host, outcome, lambda delays: delayed(perturb=delays), perturb.lists, told)
 
 

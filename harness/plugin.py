@@ -94,9 +94,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="start random numbers and the emulator's order of threads here (default 0: the fastest order)",
     )
-    from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP  # noqa: PLC0415
+    from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP, NOTES_HELP  # noqa: PLC0415
 
     group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
+    group.addoption("--gpu-notes", action="store_true", help=NOTES_HELP)
     group.addoption("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
     group.addoption("--gpu-perturb", type=int, metavar="N", help=PERTURB_HELP)
     group.addoption(
@@ -174,6 +175,7 @@ def _made(config: pytest.Config) -> Session:
         door = getattr(config, "workerinput", {}).get("gpu_repro_door")
         width = lambda: len(getattr(option, "tx", None) or ()) or 1  # noqa: E731 - known only after this hook
         more = option.gpu_busy, width, (door[0], bytes.fromhex(door[1])) if door else None, wanted(option.gpu_perturb)
+        more += (option.gpu_notes,)
         session = Session(root, option.gpu_host or (), update, settings, note, *about, *more)
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
@@ -362,13 +364,15 @@ class ReproItem(pytest.Item):
 
     def runtest(self) -> None:
         from harness import judge, store  # noqa: PLC0415
-        from harness.reporting import text_report as report
+        from harness.reporting import case_findings, text_report as report
 
         option, session = self.config.option, self.config.stash[_SESSION]
         _begin(self.session)
         self.host, outcome = session.run(self.case, self.host, option.gpu_timeout, option.fresh)
         root = store.root_of(self.path)
         verdict = judge.judge(self.case, self.host, outcome, root, option.update_goldens, option.gpu_strict)
+        if option.gpu_notes:
+            verdict.notes += case_findings.notes(outcome, self.case.repro, root)
         self.verdict = verdict
         self.user_properties += report.properties(self.host, verdict)
         if outcome.stdout:

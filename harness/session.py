@@ -52,13 +52,14 @@ class Session:
         width: Callable[[], int] = lambda: 1,
         door: tuple[str, bytes] | None = None,
         perturb: Wanted | None = None,
+        notes: bool = False,
     ) -> None:
         """`busy`: what to do about a GPU that another run holds. `width`: cases at once on a host without a GPU.
 
         `door`: where the fleet of another process is to be had.
         """
         self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
-        self.checks, self.gpu_model, self.perturb = checks, gpu_model, perturb
+        self.checks, self.gpu_model, self.perturb, self.notes = checks, gpu_model, perturb, notes
         if checks is not None:
             self._refuse_unknown_checks()
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (OURS,)
@@ -251,7 +252,7 @@ class Session:
         return judge.run(
             self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
             checks=self.checks, perturb=self.perturb, told=lambda text: self.notify(Progress(text)),
-            console=self.console, lines=lines,
+            console=self.console, lines=lines, notes=self.notes,
         )  # fmt: skip
 
     def begin(self, cases: Iterable[tuple[Case, Host]], timeout_s: float | None, fresh: bool) -> None:
@@ -291,7 +292,7 @@ class Session:
             else:
                 plan = fleet.Plan(
                     *(self.root, self.seed, self.sass, self.checks, self.gpu_model, self._busy),
-                    *(self.perturb, self.console),
+                    *(self.perturb, self.console, self.notes),
                 )
                 targets = list(self._far().values())
                 self._fleet = fleet.Fleet(plan, targets, self._members, events.Shown(self), self._width)

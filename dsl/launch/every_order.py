@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from dsl.launch.devices import forked
+from dsl.launch.devices.forked import SAME
 from dsl.launch.devices.orders import Orders
 
-SAME, OUTPUTS, FINDING = "same", "outputs", "finding"
+OUTPUTS, FINDING = "outputs", "finding"
 _AGAIN = "again"  # it gives other outputs in the same order
 _MOST_SEEDS = 1 << 20  # of one search
-_MOST_LINE = 1 << 16
 _GRACE_S = 2.0  # for a process to end by itself
 
 
@@ -55,7 +54,7 @@ class Search:
         if not found.reasons:
             return found
         end = time.monotonic() + seconds
-        for row in self._rows(lambda: self._by_seeds(seed), end):
+        for row in forked.rows(lambda: self._by_seeds(seed), end):
             if row[0] == _AGAIN:
                 found.reasons.append("the program gives other outputs if it is called again in the same order")
                 break
@@ -72,7 +71,7 @@ class Search:
             self.session.schedule(0)
             yield [SAME if self.call() == self.first else OUTPUTS]
 
-        return next(self._rows(rows, time.monotonic() + seconds), [FINDING])[0] == SAME
+        return next(forked.rows(rows, time.monotonic() + seconds), [FINDING])[0] == SAME
 
     def _by_seeds(self, seed: int) -> Iterator[list[str]]:
         for number in range(seed, seed + _MOST_SEEDS):
@@ -91,29 +90,9 @@ class Search:
             what, kind = FINDING, self.kind(error)
         return [what, kind, self.session.followed]
 
-    def _rows(self, rows: Callable[[], Iterator[list[str]]], end: float) -> Iterator[list[str]]:
-        """The rows that a process gives until then; the last is the first that is not SAME."""
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            _tell(rows, reading, writing)
-        os.close(writing)
-        try:
-            rest = b""
-            while time.monotonic() < end and select.select([reading], [], [], max(end - time.monotonic(), 0))[0]:
-                data = os.read(reading, _MOST_LINE)
-                *lines, rest = (rest + data).split(b"\n")
-                yield from map(json.loads, lines)
-                if not data:
-                    return
-        finally:
-            os.close(reading)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
     def _shortened(self, row: list[str], end: float) -> str:
         """The schedule of a row with fewer decisions, which shows the same."""
-        rows = self._rows(lambda: iter([[self._shortest(row, end)]]), end + _GRACE_S)
+        rows = forked.rows(lambda: iter([[self._shortest(row, end)]]), end + _GRACE_S)
         return next(rows, [row[2]])[0]
 
     def _shortest(self, row: list[str], end: float) -> str:
@@ -126,7 +105,7 @@ class Search:
 
         def shows(numbers: list[int]) -> bool:
             text = f"{seed}: {' '.join(map(str, numbers))}"
-            mine = next(self._rows(lambda: iter([self._row(text)]), end), None)
+            mine = next(forked.rows(lambda: iter([self._row(text)]), end), None)
             return mine is not None and mine[:2] == row[:2]
 
         pieces = 1
@@ -153,7 +132,7 @@ class Standby:
         self._pid = os.fork()
         if self._pid == 0:
             os.close(self._go)
-            _tell(lambda: self._rows(start, work), self._answer, writing)
+            forked.tell(lambda: self._rows(start, work), self._answer, writing)
         os.close(start)
         os.close(writing)
 
@@ -167,7 +146,7 @@ class Standby:
         found = Tried(reasons=self.orders.reasons)
         if found.reasons and self.orders.are_peeks:
             os.write(self._go, b".")
-            if os.read(self._answer, _MOST_LINE).strip() == json.dumps([SAME]).encode():
+            if os.read(self._answer, forked.MOST_LINE).strip() == json.dumps([SAME]).encode():
                 found = Tried(tried=2)
         return found
 
@@ -176,22 +155,3 @@ class Standby:
         os.close(self._answer)
         os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
-
-
-def _tell(rows: Callable[[], Iterator[list[str]]], reading: int, writing: int) -> None:
-    """Write the rows, and end this process, whose parent goes on."""
-    try:
-        os.close(reading)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(nowhere, number)
-        torch = sys.modules.get("torch")
-        if torch is not None:
-            torch.set_num_threads(1)  # the threads of its pool are not in this process
-        for row in rows():
-            os.write(writing, json.dumps(row).encode() + b"\n")
-            if row[0] != SAME:
-                break
-    finally:
-        os._exit(0)

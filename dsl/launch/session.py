@@ -182,6 +182,14 @@ class Session:
         """A process that can run the program once more; see every_order.Standby."""
         return Standby(self._orders, work)
 
+    def seek_redundancy(self) -> None:
+        """Find synchronisation that later launches do not need. Raises ValueError: only the emulator can."""
+        self.device.seek_redundancy()
+
+    def report_redundancy(self) -> None:
+        """End that, and warn of what was found."""
+        self.device.report_redundancy()
+
     def follow_open_results(self) -> None:
         """Let the device follow what the PTX ISA leaves open, where it can."""
         self.device.follow_open_results()

@@ -35,6 +35,11 @@ CHECKS_HELP = (
     "repros whose outputs vary (runs, allowed, undef, poison); schedules: all, and again in other orders of the "
     "threads for 10 seconds a case, schedules=60 for 60"
 )
+NOTES_HELP = (
+    "note barriers, fences and waits that nothing in this run needs: the emulator leaves each out, and runs the kernel "
+    "again, for a minute a case at most"
+)
+NOTES_S = 60.0
 _SCHEDULES = re.compile(r"schedules(?:=(\d+(?:\.\d*)?))?\Z")
 _SCHEDULES_S = 10.0  # of a case
 

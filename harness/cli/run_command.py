@@ -101,6 +101,7 @@ def add(commands: Any) -> None:
     run.add_argument("--schedule", metavar="LIST", help=perturb_options.SCHEDULE_HELP)
     run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
+    run.add_argument("--notes", action="store_true", help=findings.NOTES_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument(
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
@@ -191,6 +192,7 @@ def _session(file: Path, arguments: argparse.Namespace) -> Session:
     about = arguments.compiler or (), arguments.seed, arguments.sass, arguments.check, arguments.gpu_model
     more = {
         "busy": arguments.busy,
+        "notes": arguments.notes,
         "perturb": perturb_options.wanted(arguments.perturb, arguments.delays, arguments.schedule),
     }
     return Session(root, [arguments.host], arguments.update_goldens, settings, verbosity.note, *about, **more)

@@ -63,6 +63,7 @@ class Plan:
     busy: str = "wait"
     perturb: Wanted | None = None
     console: Any = None  # where a script prints and reads; it runs once
+    notes: bool = False
 
 
 class Fleet:
@@ -168,6 +169,7 @@ class Fleet:
             host = replace(slot.host, compiler=request.compiler, **model)
             about = host, request.timeout_s, request.fresh, request.compiler, plan.seed
             how = {"sass": plan.sass, "checks": plan.checks, "perturb": plan.perturb, "console": plan.console}
+            how["notes"] = plan.notes
             outcome = judge.run(transport, request.case, *about, **how)
             return self._shelf.put(outcome)  # slots are often far ahead of who asks
 

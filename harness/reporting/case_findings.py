@@ -24,6 +24,7 @@ _WARNING = re.compile(
 _STOPPED = re.compile(r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+): STOPPED$")
 _FRAME = re.compile(r'^  File "(?P<file>[^"]*)", line (?P<line>\d+)')
 _FIX = "fix: "
+_NOTES = ("REDUNDANT_SYNC", "SYNC_NOT_TRIED")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,12 @@ def of(outcome: Outcome, repro: Repro, root: Path) -> list[Finding]:
     if not found and outcome.kind not in ("outputs", "exited", "skipped", "infra"):
         found = [reader.unread(outcome)]
     return found + reader.warnings(outcome.stderr)
+
+
+def notes(outcome: Outcome, repro: Repro, root: Path) -> list[str]:
+    """What `--notes` found, a line each."""
+    told = [each for each in _Reader(repro, root).warnings(outcome.stderr) if each.id in _NOTES]
+    return [f"{each.place.file}:{each.place.line}: {each.message}" for each in told if each.place]
 
 
 def claim_fails(status: str, reason: str, text: str, repro: Repro, root: Path) -> Finding:

@@ -63,6 +63,8 @@ KINDS = {
     ),
     "PortabilityWarning": Rule(WARNING, "the program works here; NVIDIA's compiler rejects it"),
     "BULK_STORE_NOT_AWAITED": Rule(NOTE, "a thread exits without a wait for its bulk store out of shared memory"),
+    "REDUNDANT_SYNC": Rule(NOTE, "a barrier, fence or wait that nothing in this run needs; only with `--notes`"),
+    "SYNC_NOT_TRIED": Rule(NOTE, "why `--notes` could not try whether a kernel needs all of its synchronisation"),
     "STOPPED": Rule(NOTE, "where the warps of a launch were when Ctrl-C or a time limit stopped it"),
 }
 OTHERS = {

@@ -213,6 +213,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             session.schedule(job["seed"])
             session.look_for(job["checks"])
             _order(session, job)
+            if job["notes"]:
+                _seek_redundancy(session)
             if job["perturb"]:
                 _perturb(session, job["perturb"])
             exploration = session.explore(job["bound"]) if job["bound"] else None
@@ -274,6 +276,14 @@ def _order(session: Any, job: dict[str, Any]) -> None:
         raise Unavailable(str(error)) from None
 
 
+def _seek_redundancy(session: Any) -> None:
+    """Find synchronisation that the run does not need. Raises Unavailable on a GPU."""
+    try:
+        session.seek_redundancy()
+    except ValueError as error:
+        raise Unavailable(str(error)) from None
+
+
 def _perturb(session: Any, delays: str) -> None:
     """Delay the kernels of this run. Raises Unavailable for a list that cannot be read."""
     try:
@@ -294,6 +304,7 @@ def _run_case(
         raise
     if session is not None:
         session.check()
+        session.report_redundancy()
         if job["orders_s"]:
             _in_other_orders(module, job, session, header, buffers)
         header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
@@ -394,6 +405,8 @@ def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
         return (_traceback(cause, False) if trouble or not found else found["text"]) + trouble
 
     status = script.run(job, check, fail)
+    if job["notes"] and session is not None:
+        session.report_redundancy()
     unheard = session.swallowed() if session is not None and not found else None
     if unheard is not None:
         found.update(_outcome_of(unheard, job))

@@ -65,6 +65,7 @@ class Job:
     checks: str = "none"  # what the emulator looks for besides: names of findings.SOUGHT
     schedule: str = ""  # of the emulator's threads, as `7: 0-4 19`; '': the one of `seed`
     orders_s: float = 0  # seconds to try other orders of the threads in; 0: none
+    notes: bool = False  # find synchronisation that the run does not need
     gpu_model: str = ""  # whose arithmetic the emulator follows; '': as set where the job runs
     compiler: str = "ours"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
     bound: int = 0  # find all outcomes; a thread ends after this many executions of an instruction; 0: run it once

@@ -33,7 +33,8 @@ class Ordering:
     than the ISA, and why. `reads`: more modifiers that change what it orders. `unsaid`: its scope where no modifier
     gives one; None for an instruction without a scope. `kinds`: bits of `order_kinds`; `abroad`: more of them where its
     scope and its memory are not of one block. `proxy`, `spaces`: of the accesses that it orders. `event`: what a fence
-    tells the order of the launch, a context.ORDER_...; `is_sc`: it is a fence.sc."""
+    tells the order of the launch, a context.ORDER_...; `is_sc`: it is a fence.sc. `hides`: names of instructions
+    whose need the checkers may not see in a kernel that has an instruction of this row."""
 
     names: str
     orders: str
@@ -50,6 +51,7 @@ class Ordering:
     spaces: frozenset[str] = SPACES
     event: int | None = None
     is_sc: bool = False
+    hides: str = ""
 
     def scope_in(self, mods: tuple[str, ...]) -> int:
         """The scope that the modifiers of one of its instructions give it."""

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dsl.emulator.execute import object_code
@@ -20,6 +20,7 @@ from dsl.span import Span
 
 if TYPE_CHECKING:
     from dsl.emulator.execute.compilation import Compiler
+    from dsl.emulator.families.removal import Position, Step
     from dsl.emulator.ptx.syntax import Instr, Module
 
 QUICK_THREADS = 1 << 14  # launches of fewer threads are compiled quickly, a fifth of the time, and run slower
@@ -168,14 +169,40 @@ class Program:
         rows = [*dependences(functions[entry], functions)]
         return {f"{self._told_place(one.instr)}: {one.why}": one.is_peek for one in rows}
 
+    def edited(self, *edits: Callable[[Module], None]) -> Program:
+        """The same program with changes of its parsed text. Its variables start afresh."""
+        other = Program.__new__(Program)
+        other._begin(self.ptx, self.gpu_model)
+        for edit in edits:
+            edit(other.module)
+        other._read()
+        return other
+
     def with_failing_peeks(self) -> Program:
         """The same program, in which each peek at an mbarrier fails. Its variables start afresh."""
         from dsl.emulator.families.order_dependence import fail_peeks  # noqa: PLC0415
 
-        other = Program.__new__(Program)
-        other._begin(self.ptx, self.gpu_model)
-        fail_peeks(other.module)
-        other._read()
+        return self.edited(fail_peeks)
+
+    def steps(self, entry: str) -> list[Step]:
+        """The instructions of an entry that do nothing but order threads (families/removal.py)."""
+        from dsl.emulator.families.removal import steps  # noqa: PLC0415
+
+        return list(steps(self.module, entry))
+
+    def strong_stores(self, entry: str) -> list[Instr]:
+        """The stores of an entry that race with no other one, whatever their order."""
+        from dsl.emulator.families.removal import strong_stores  # noqa: PLC0415
+
+        return strong_stores(self.module, entry)
+
+    def without(self, positions: Sequence[Position], trapped: bool = False, peeks_fail: bool = False) -> Program:
+        """The same program, with the same variables, without these instructions, or with traps in their places."""
+        from dsl.emulator.families import order_dependence, removal  # noqa: PLC0415
+
+        edit = functools.partial(removal.trap if trapped else removal.remove, positions=positions)
+        other = self.edited(edit, *([order_dependence.fail_peeks] if peeks_fail else []))
+        other._variables = self._variables
         return other
 
     def _told_place(self, instr: Instr) -> str:

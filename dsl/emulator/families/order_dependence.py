@@ -62,13 +62,13 @@ def _of_function(function: Function, functions: Mapping[str, Function]) -> Itera
     items = [each for each in function.items if isinstance(each, Instr)]
     read = {each.name for item in items for each in reads(item)}
     updates = {kind for item in items if item.traits & (ATOMIC | REDUCTION) for kind in _UPDATES & {*item.mods}}
-    settled = _waits_until_the_end(function, functions)
+    settled = waits_until_the_end(function, functions)
     for item in items:
         if why := _why(item, read, settled) or _mixed(item, updates):
             yield Dependence(item, why, bool(item.traits & WAIT and _spared(function, item, settled)))
 
 
-def _waits_until_the_end(function: Function, functions: Mapping[str, Function]) -> set[int]:
+def waits_until_the_end(function: Function, functions: Mapping[str, Function]) -> set[int]:
     """The waits for a phase of an mbarrier that are tried again until it has ended, and do nothing else: by id."""
     found = set()
     for poll in polls(function, functions).values():
@@ -120,7 +120,7 @@ def _is_read(item: Instr, read: set[str]) -> bool:
 def fail_peeks(module: Module) -> None:
     """Let all peeks of a module fail, and give each the group of the waits that it may spare."""
     for function in module.functions.values():
-        settled = _waits_until_the_end(function, module.functions)
+        settled = waits_until_the_end(function, module.functions)
         spared = {
             id(each.instr): _spared(function, each.instr, settled)
             for each in _of_function(function, module.functions)

@@ -18,6 +18,7 @@ from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.host_memory import HostMemory, Storage
 from dsl.launch.devices.orders import Orders
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
+from dsl.launch.devices.redundancy import BUDGET_S, Redundancy
 from dsl.launch.devices.torch_mapping import torch_cuda
 from dsl.launch.peers import triton
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dsl.perturbation.perturbation import Perturbation
 
 
+CHECKS = ("race", "undefined")
 DEFAULT_GPU_MODEL = "h100"  # as in tensor_core, which takes long to import
 
 
@@ -49,6 +51,7 @@ class Emulated(Device):
         self._captured: Callable[[Callable[[], None]], None] | None = None
         self._earlier: dict[int, Any] = {}  # by stream, of its last launch if the next one may overlap it
         self.exploration: Exploration | None = None  # of the outcomes of launches, where they are explored
+        self.redundancy: Redundancy | None = None  # while synchronisation is sought that nothing needs
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
@@ -129,7 +132,7 @@ class Emulated(Device):
     @property
     def _is_watched(self) -> bool:
         is_perturbed = self.perturbation is not None
-        is_asked = self._seed or self._checks or self._captured or self.exploration or self.orders
+        is_asked = self._seed or self._checks or self._captured or self.exploration or self.orders or self.redundancy
         return bool(is_asked or self._arrays is not None or is_perturbed)
 
     @property
@@ -155,6 +158,15 @@ class Emulated(Device):
         self.orders = Orders()
         self._watch()
         return self.orders
+
+    def seek_redundancy(self) -> None:
+        self.redundancy = Redundancy(BUDGET_S, lambda: self.announce)
+        self._watch()
+
+    def report_redundancy(self) -> None:
+        found, self.redundancy = self.redundancy, None
+        if found is not None:
+            found.report()
 
     def follow_open_results(self) -> None:
 
@@ -267,21 +279,19 @@ class Emulated(Device):
             program = self.orders.chosen(program)
         if self._arrays is not None:
             self._arrays.launch(program, entry, params, self.memory)
+        run = functools.partial(self._run, entry=entry, launch=launch, params=params)
+        if self.redundancy is not None:
+            self.redundancy.launch(program, entry, launch, self.memory, run)
         seed = self._seed * 1_000_003 + self._launches if self._seed else 0
         try:
-            emulator.launch(
+            self._run(
                 program,
-                entry,
-                launch.grid,
-                launch.block,
-                list(params),
-                self.memory,
-                smem_bytes=launch.smem_bytes,
-                cluster=launch.cluster,
-                seed=seed,
-                checks=self._checks,
+                seed,
+                entry=entry,
+                launch=launch,
+                params=params,
                 announce=self.announce,
-                cooperative=bool(launch.flags & COOPERATIVE),
+                checks=self._checks,
                 gives_way=self.perturbation is not None,
                 decisions=self._decisions,
                 earlier=self._overlapped(launch),
@@ -296,6 +306,28 @@ class Emulated(Device):
             self._arrays.ended(program, entry)
         for event in filter(None, launch.events):
             _record(event, launch.stream)
+
+    def _run(
+        self, program: emulator.Program, seed: int, write: Callable[[str], None] | None = None, *, entry: str,
+        launch: Launch, params: Sequence[bytes], checks: tuple[str, ...] = CHECKS, **more: Any,
+    ) -> None:  # fmt: skip
+        from dsl import emulator
+
+        emulator.launch(
+            program,
+            entry,
+            launch.grid,
+            launch.block,
+            list(params),
+            self.memory,
+            smem_bytes=launch.smem_bytes,
+            cluster=launch.cluster,
+            write=write,
+            seed=seed,
+            checks=checks,
+            cooperative=bool(launch.flags & COOPERATIVE),
+            **more,
+        )
 
     def _overlapped(self, launch: Launch) -> Any:
         """The footprint of the last launch in the stream if this one may overlap it."""
@@ -409,9 +441,6 @@ def _answer_driver_calls(device: Emulated) -> Callable[[], None]:
 def _remove(finder: torch_cuda.AfterImport) -> None:
     if finder in sys.meta_path:
         sys.meta_path.remove(finder)
-
-
-CHECKS = ("race", "undefined")
 
 
 def checks_of(text: str) -> tuple[str, ...]:

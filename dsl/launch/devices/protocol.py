@@ -142,6 +142,14 @@ class Device:
         if the device does not choose who runs."""
         raise ValueError("a GPU orders threads by itself; the emulator can try orders: leave out --device cuda")
 
+    def seek_redundancy(self) -> None:
+        """Find synchronisation that later launches do not need; see redundancy.py. Raises ValueError where nothing can
+        leave it out."""
+        raise ValueError("only the emulator can leave synchronisation out: leave out --notes or --device cuda")
+
+    def report_redundancy(self) -> None:
+        """End that, and warn of what was found."""
+
     def follow_open_results(self) -> None:
         """Follow in later launches what the PTX ISA leaves open, where the device computes by its own choice there."""
 

@@ -22,6 +22,8 @@ ORDERINGS = (
         "Triton store a tile by several warps",
         kinds=BY_BULK,
         proxy="async",
+        hides="cp.async.bulk.commit_group cp.async.bulk.wait_group mbarrier.test_wait mbarrier.try_wait "
+        "fence.mbarrier_init.release",
     ),
     Ordering(
         names="cp.async.bulk.multicast::cluster cp.async.bulk.shared::cluster.shared::cta",
@@ -30,6 +32,8 @@ ORDERINGS = (
         source=f"{_COPY}: it signals the mbarrier of each block that it writes to",
         kinds=BY_BULK | orders.BLOCKS,
         proxy="async",
+        hides="barrier.cluster.arrive barrier.cluster.arrive.relaxed barrier.cluster.wait cp.async.bulk.commit_group "
+        "cp.async.bulk.wait_group mbarrier.test_wait mbarrier.try_wait fence.mbarrier_init.release",
     ),
     Ordering(
         names="cp.async.bulk.commit_group",

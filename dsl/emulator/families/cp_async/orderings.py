@@ -13,6 +13,8 @@ ORDERINGS = (
         source="9.7.9.25.3.1 cp.async: there is no order between it and other accesses but by a wait",
         differs="kinder: data that it wrote need no `fence.proxy.async` before `wgmma` and bulk copies read them; the "
         "ISA asks for one",
+        hides="fence.proxy.async fence.proxy.async::global fence.proxy.async.global fence.proxy.async::shared::cta "
+        "fence.proxy.async.shared::cta fence.proxy.async.shared::cluster",
     ),
     Ordering(
         names="cp.async.commit_group", orders="nothing: it closes a group", source="9.7.9.25.3.2 cp.async.commit_group"

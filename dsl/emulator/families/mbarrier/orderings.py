@@ -42,6 +42,7 @@ ORDERINGS = (
         "or `fence.acq_rel.cluster` before it. With `.cta` it orders nothing there",
         kinds=THREADS,
         unsaid=scope.UNSAID,
+        hides="barrier.cluster.arrive barrier.cluster.arrive.relaxed barrier.cluster.wait",
     ),
     Ordering(
         names="mbarrier.arrive.relaxed mbarrier.arrive_drop.relaxed",
@@ -61,6 +62,7 @@ ORDERINGS = (
         differs="kinder: a wait counts for the cluster, also with `.acquire.cta`, which NVIDIA's primitives write",
         kinds=THREADS,
         unsaid=scope.UNSAID,
+        hides="barrier.cluster.arrive barrier.cluster.arrive.relaxed barrier.cluster.wait",
     ),
     Ordering(
         names="mbarrier.test_wait.relaxed mbarrier.try_wait.relaxed",

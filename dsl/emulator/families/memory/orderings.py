@@ -97,6 +97,8 @@ ORDERINGS = (
         kinds=BY_MEMORY,
         abroad=orders.BLOCKS,
         event=context.ORDER_FENCE,
+        hides="fence.acquire.sync_restrict::shared::cluster fence.release.sync_restrict::shared::cta fence "
+        "fence.acq_rel fence.acquire fence.release fence.sc membar",
     ),
     Ordering(
         names="fence.mbarrier_init.release",
@@ -131,6 +133,7 @@ ORDERINGS = (
         differs="stricter: it orders nothing here; a full `fence.proxy.async` and the wait for the phase do",
         proxy="async",
         spaces=_SHARED,
+        hides="fence.proxy.async::generic.acquire fence.proxy.async::generic.release",
     ),
     Ordering(
         names="fence.proxy.tensormap::generic.release",
@@ -140,6 +143,7 @@ ORDERINGS = (
         differs="kinder: the ISA asks for it after the writes",
         proxy="tensormap",
         spaces=_GLOBAL,
+        hides="fence.proxy.tensormap::generic.release",
     ),
     Ordering(
         names="fence.proxy.tensormap::generic.acquire",

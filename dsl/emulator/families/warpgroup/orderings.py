@@ -25,6 +25,7 @@ ORDERINGS = (
         differs="kinder: reads of a register before a `wgmma` that overwrites it need no fence. A constant that is "
         "moved to an accumulator needs none either, as compilers put it where they like",
         kinds=_KINDS,
+        hides="wgmma.fence",
     ),
     Ordering(
         names="wgmma.commit_group",
