@@ -198,6 +198,10 @@ class Session:
         """On which open results this memory depends (see Device.open_results)."""
         return self.device.open_results(address, size_bytes)
 
+    def open_decisions(self) -> list[dict]:
+        """The places in which kernels decided by open results (see Device.open_decisions)."""
+        return self.device.open_decisions()
+
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through."""
         if isinstance(self.device.failure, KernelFault):

@@ -13,10 +13,16 @@ from typing import Any
 
 from harness.claim.repro_file import Case, short
 from harness.claim.rule import Rule
-from harness.run.reply import Dependence
+from harness.run.reply import Decision, Dependence
 from harness.run.result import Array, Outcome
 
 EXACT, BOUNDED, OPEN = "exact", "bounded", "open"
+_DECISIONS = {
+    "branch": ("the branch", "another GPU may take the other way"),
+    "loop": ("the number of rounds of the loop", "another GPU may run it more or less often"),
+    "address": ("the address", "another GPU may access another place"),
+    "count": ("what the barrier waits for", "another GPU may wait for other threads"),
+}
 SHOWN = 3  # instructions in a sentence
 MOST_ULP = 64  # beyond it a relative error is easier to read
 SLACK = 2  # arithmetic after an approximation makes its error larger
@@ -70,6 +76,30 @@ def through(depends: Iterable[Dependence], repro: str) -> str:
     return ", ".join(texts[:SHOWN]) + (f" and {left} more" if left > 0 else "")
 
 
+def decisions(outcome: Outcome) -> list[dict[str, Any]]:
+    """The places in which kernels decided by such results, as golden and record keep them."""
+    return [
+        {"what": one.what, "instruction": one.instruction, "line": one.line, "through": _rows(one.through)}
+        for one in outcome.decisions
+    ]
+
+
+def _rows(depends: Iterable[Dependence]) -> list[dict[str, Any]]:
+    return [{"instruction": one.instruction, "line": one.line, "bound": one.bound} for one in depends]
+
+
+def _decision(case: Case, one: Decision) -> str:
+    """`repros/a.py:12: the branch depends on an approximate value (...): another GPU may take the other way`."""
+    subject, consequence = _DECISIONS[one.what]
+    is_bounded = all(_error(each) is not None for each in one.through)
+    file = short(case.repro.path) if one.file in (None, case.repro.path.name) else one.file
+    place = f"{file}:{one.line}" if one.line else file
+    bounds = ", ".join(list(dict.fromkeys(each.bound for each in one.through))[:SHOWN])
+    value = f"an {'approximate' if is_bounded else 'open'} value"
+    told = f"{through(one.through, case.repro.path.name)}: {'within ' * is_bounded}{bounds}"
+    return f"{place}: {subject} depends on {value} ({told}): {consequence}"
+
+
 def table(outcome: Outcome) -> dict[str, dict[str, Any]]:
     """output -> its kind and the instructions, as golden and record keep them; outputs that nobody followed are not in
     it."""
@@ -78,17 +108,16 @@ def table(outcome: Outcome) -> dict[str, dict[str, Any]]:
         if name in outcome.outputs:
             rows[name] = {"arithmetic": kind(outcome.outputs[name], depends)}
             if depends:
-                rows[name]["through"] = [
-                    {"instruction": one.instruction, "line": one.line, "bound": one.bound} for one in depends
-                ]
+                rows[name]["through"] = _rows(depends)
     return rows
 
 
 def notes(case: Case, outcome: Outcome) -> list[str]:
-    """The advice on outputs that are compared by their bits although the chip may give others."""
+    """The decisions of kernels by open results, and the advice on outputs that are compared by their bits although the
+    chip may give others."""
     if case.repro.silicon:
         return []
-    lines = []
+    lines = [_decision(case, one) for one in outcome.decisions]
     for name, depends in sorted(outcome.depends.items()):
         array = outcome.outputs.get(name)
         if array is None or not depends or case.repro.compare.get(name, Rule()).mode != "bits":

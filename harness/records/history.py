@@ -13,6 +13,7 @@ outcome     see result.Outcome                                 detail    class, 
 text        how it ended: the report of a checker, a rejection, a traceback; null for outputs
 outputs     name -> sha256 of the raw bytes                    shapes    name -> [dtype, shape]
 arithmetic  name -> {arithmetic: exact | bounded | open, through: [{instruction, line, bound}]}, of outputs followed
+decisions   [{what, instruction, line, through}]: decisions of kernels by values that are not exact, or null
 evidence    emulator | published:KEY | hardware:GPU: why to believe the golden; null without one
 golden      the file of the golden, if the arch has its own golden
 kernels     name -> sha256 of the PTX                          sass      name -> sha256 of the normalised SASS
@@ -82,6 +83,7 @@ def provenance(case: Case, host: Host, outcome: Outcome) -> dict[str, Any]:
         "versions": outcome.versions,
         "ptx_sha256": {kernel["name"]: kernel["ptx_sha256"] for kernel in outcome.kernels},
         "repro_sha256": case.repro.sha256,
+        **({"decisions": decided} if (decided := arithmetic.decisions(outcome)) else {}),
         **({"silenced": [why for _, why in case.repro.silenced]} if case.repro.silenced else {}),
         "date": outcome.facts.get("date") or now(),  # of a replay, when the GPU gave it
     }
@@ -138,6 +140,7 @@ def record(
         "outputs": {name: hashlib.sha256(array.raw.tobytes()).hexdigest() for name, array in outcome.outputs.items()},
         "shapes": {name: [array.dtype.name, list(array.shape)] for name, array in outcome.outputs.items()},
         "arithmetic": arithmetic.table(outcome),
+        "decisions": arithmetic.decisions(outcome) or None,
         "kernels": origin["ptx_sha256"],
         "sass": {k["name"]: sha256(normalised_sass(k["sass"])) for k in outcome.kernels if k.get("sass")},
         "ptxas": outcome.facts.get("ptxas"),

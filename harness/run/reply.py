@@ -140,6 +140,17 @@ class Dependence:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """A place in which a kernel decided by open results."""
+
+    what: str = must(one_of("branch", "loop", "address", "count"))
+    instruction: str = must(_SHORT)
+    file: str | None = must(optional(string(MOST_NAME)), None)
+    line: int | None = must(optional(integer(0, 1 << 31)), None)
+    through: list[Dependence] = must(many(fields(Dependence), MOST_DEPENDENCES), list)
+
+
+@dataclass(frozen=True)
 class Other:
     """Another result, which run() gave `count` times."""
 
@@ -326,6 +337,7 @@ class Result:
     depends: dict[str, list[Dependence] | None] = must(
         table(optional(many(fields(Dependence), MOST_DEPENDENCES)), MOST_OUTPUTS, string(1000)), dict
     )
+    decisions: list[Decision] = must(many(fields(Decision), MOST_DEPENDENCES), list)
     explored: Exploration | None = must(optional(fields(Exploration)), None)
     lines: list[int] = must(many(integer(0, 1 << 31), MOST_LINES), list)
     count: int = must(integer(1, MOST_RUNS), 1)

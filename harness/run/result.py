@@ -151,6 +151,7 @@ class Outcome:
     preds: dict[str, Array] = field(default_factory=dict)  # output -> the answer of its predicate
     count: int = 1  # how often run() gave these outputs
     depends: dict[str, list[reply.Dependence]] = field(default_factory=dict)  # of the outputs whose ways were followed
+    decisions: list[reply.Decision] = field(default_factory=list)  # of kernels, by open results
     others: list[Other] = field(default_factory=list)
     uncounted: int = 0  # runs with yet other outcomes
     spread: list[dict[str, Array]] = field(default_factory=list)  # of all runs: the lowest elements, and the highest
@@ -259,6 +260,7 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
         outcome.expected = _arrays(result.expected, data)
         outcome.preds = _answers(result.preds, data, outcome.outputs, preds)
         outcome.depends = {name: rows for name, rows in result.depends.items() if rows is not None}
+        outcome.decisions = result.decisions
         outcome.count, outcome.uncounted = result.count, result.uncounted
         for one in result.others:
             outputs = _arrays(one.outputs, data)

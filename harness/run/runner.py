@@ -5,6 +5,7 @@ The header of the frame holds `outcome` and what belongs to it:
 
     outputs     outputs, expected, preds: lists of {name, dtype, shape}, whose bytes are the buffers, in that order;
                 depends: output -> the instructions on whose open results it depends, null where nobody looked;
+                decisions: the places in which kernels decided by such results;
                 count, others, uncounted: how often run() gave these, and what else it gave (see repeat.py)
     rejected, trap, deadlock, fault    whatever is in the exception's `repro_outcome` (exception_protocol)
     exited      of a script: exit, its status; found, and what belongs to it: what ended or failed it, if anything did
@@ -307,6 +308,7 @@ def _run_case(
         session.report_redundancy()
         if job["orders_s"]:
             _in_other_orders(module, job, session, header, buffers)
+        header["decisions"] = session.open_decisions()
         header["depends"] = {name: session.open_results(*_place(value)) for name, value in returned.items()}
 
 

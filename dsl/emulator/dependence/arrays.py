@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dsl.emulator.dependence import dataflow
+from dsl.emulator.dependence import dataflow, uses
 from dsl.emulator.dependence.dataflow import Place, Pointers, Summary
 from dsl.emulator.dependence.sources import ABSENT_LANE, Leeway
 from dsl.emulator.execute.program import Program
@@ -49,6 +49,26 @@ class Origin:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A place in which a kernel decides by open values: `what` is one of uses.BRANCH and its like."""
+
+    what: str
+    instruction: str
+    file: str | None
+    line: int | None
+
+    def as_table(self, origins: Origins) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "what": self.what,
+            "instruction": self.instruction,
+            "file": self.file and os.path.basename(self.file),
+            "line": self.line,
+            "through": [each.as_table() for each in _sorted(origins)],
+        }
+
+
 class Arrays:
     """The memory of one run."""
 
@@ -58,6 +78,8 @@ class Arrays:
         self._origins: dict[int, Origins] = {}  # by the start of an array that a kernel had
         self._learned: tuple[int, int] | None = None  # the ranges as they were last
         self._launched: tuple[Summary, dict[int, dict[int, int]]] = Summary(), {}
+        self._uses: weakref.WeakKeyDictionary[Program, dict[tuple, tuple]] = weakref.WeakKeyDictionary()
+        self._decisions: dict[Decision, Origins] = {}
         self._variables: weakref.WeakKeyDictionary[Program, dict[str, Origins]] = weakref.WeakKeyDictionary()
         self._summaries: weakref.WeakKeyDictionary[Program, dict[tuple, Summary]] = weakref.WeakKeyDictionary()
 
@@ -68,7 +90,12 @@ class Arrays:
         had = [start for start in starts if start in self._origins]
         for start in had or self._origins:
             origins |= self._origins[start]
-        return sorted(origins, key=lambda one: (one.file or "", one.line or 0, one.instruction))
+        return _sorted(origins)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """The places in which kernels decided by open values, by line."""
+        rows = sorted(self._decisions.items(), key=lambda row: (row[0].file or "", row[0].line or 0, row[0].what))
+        return [each.as_table(origins) for each, origins in rows]
 
     def launch(self, program: Program, entry: str, params: Sequence[bytes], memory: Memory) -> None:
         """Take note of a launch that is about to run."""
@@ -89,23 +116,47 @@ class Arrays:
         """Take note of what the last launch was seen to do."""
         if entry in program.shuffled_absent:
             self._join(program, *self._launched, shuffled_absent=True)
+        if self._launched[0].sources or any(self._origins.values()) or any(self._variables.values()):
+            self._note_decisions(program, entry, self._launched[1])
+
+    def _note_decisions(self, program: Program, entry: str, pointers: dict[int, dict[int, int]]) -> None:
+        offsets = {number: tuple(words) for number, words in pointers.items()}
+        known, key = self._uses.setdefault(program, {}), (entry, tuple(offsets.items()))
+        if key not in known:
+            known[key] = uses.uses_of(program.module, entry, program.tensor_core, offsets)
+        summary, found = known[key]
+        sources = self._counted(program, summary, entry in program.shuffled_absent)
+        for use in found:
+            origins = {each for number, each in sources.items() if use.bits >> number & 1}
+            for number, place in enumerate(summary.places):
+                if use.bits >> len(summary.sources) + 2 * number & 1:
+                    origins |= self._held(program, place, pointers)
+            origins = {each for each in origins if each.leeway.decides}
+            if origins:
+                place = program.place_of(use.instr.loc)
+                made = Decision(use.what, use.instr.name, place and place.file, place and place.line)
+                self._decisions[made] = self._decisions.get(made, _NONE) | origins
 
     def _join(
         self, program: Program, summary: Summary, pointers: dict[int, dict[int, int]], shuffled_absent: bool = False
     ) -> None:
-        sources = [_origin(program, each) for each in summary.sources]
-        counted = [each.leeway is not ABSENT_LANE or shuffled_absent for each in sources]
+        sources = self._counted(program, summary, shuffled_absent)
         changed = bool(summary.writes)
         while changed:
             changed = False
             for place, bits in summary.writes.items():
-                origins = frozenset(s for number, s in enumerate(sources) if bits >> number & 1 and counted[number])
+                origins = frozenset(each for number, each in sources.items() if bits >> number & 1)
                 for number, other in enumerate(summary.places):
-                    which = bits >> len(sources) + 2 * number & 3
+                    which = bits >> len(summary.sources) + 2 * number & 3
                     if which:
                         held = self._held(program, other, pointers)
                         origins |= held if which & 1 else frozenset(each for each in held if each.leeway.decides)
                 changed |= self._add(program, place, pointers, origins)
+
+    def _counted(self, program: Program, summary: Summary, shuffled_absent: bool) -> dict[int, Origin]:
+        """The sources that count, by their bit."""
+        origins = enumerate(_origin(program, each) for each in summary.sources)
+        return {number: each for number, each in origins if each.leeway is not ABSENT_LANE or shuffled_absent}
 
     def _held(self, program: Program, place: Place, pointers: dict[int, dict[int, int]]) -> Origins:
         if place[0] == "variable":
@@ -160,6 +211,10 @@ class Arrays:
             if start not in self._origins:
                 end = self._ends[self._starts.index(start)]
                 self._origins[start] = open_by_now if open_by_now and not _is_filled(start, end - start) else _NONE
+
+
+def _sorted(origins: Iterable[Origin]) -> list[Origin]:
+    return sorted(origins, key=lambda one: (one.file or "", one.line or 0, one.instruction))
 
 
 K = TypeVar("K")

@@ -178,6 +178,9 @@ class Emulated(Device):
     def open_results(self, address: int | None, size_bytes: int) -> list[dict] | None:
         return None if self._arrays is None else [each.as_table() for each in self._arrays.of(address, size_bytes)]
 
+    def open_decisions(self) -> list[dict]:
+        return [] if self._arrays is None else self._arrays.decisions()
+
     def alloc(self, nbytes: int, label: str) -> int:
         return self.memory.alloc(nbytes, label)
 

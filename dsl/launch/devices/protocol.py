@@ -161,6 +161,11 @@ class Device:
         """
         return None
 
+    def open_decisions(self) -> list[dict]:
+        """The places in which kernels decided by such results: {"what": "branch" | "loop" | "address" | "count",
+        "instruction", "file", "line", "through"}, the last as of open_results."""
+        return []
+
     def param_bytes(self, program: Any, entry: str) -> list[int]:
         """The size of each parameter of a kernel."""
         raise NotImplementedError

@@ -36,7 +36,7 @@ Run = Callable[..., None]  # makes the launch, given a program, a seed and what 
 
 @dataclass(eq=False)
 class Line:
-    """What one line of the author's has of one instruction. `either`: lines of which one is enough."""
+    """All instructions of one kind in one line of the author. `either`: lines of which one is enough."""
 
     instr: Instr
     positions: list[Position] = field(default_factory=list)
@@ -129,7 +129,7 @@ class Redundancy:
             kernel.kept = []
 
     def _base(self, kernel: _Kernel, trial: _Trial) -> str:
-        """What memory holds after the whole kernel; "" and a reason if it cannot be compared."""
+        """The digest of memory after the whole kernel; "", and the kernel has a reason, if there is none."""
         began = time.monotonic()
         usual = trial.row((), (0,), False, began + self._limit())
         trial.limit_s = max(_LEAST_S, _TIMES * (time.monotonic() - began))

@@ -9,7 +9,7 @@ from harness import judge, store
 from harness.cli import main
 from harness.comparison import arithmetic, golden
 from harness.host.hosts import Host
-from harness.run.reply import Dependence
+from harness.run.reply import Decision, Dependence
 from harness.run.result import DTYPES, RAW, Array, Outcome
 
 HOST = Host("embedded", "emulator")
@@ -103,6 +103,43 @@ def test_the_arithmetic_is_not_part_of_the_answer(write, tmp_path):
     assert golden.read(golden.path_of(case)).outputs["out"].raw.tobytes() == array().raw.tobytes()
 
 
+def decided(*rows: tuple[str, list[Dependence]]) -> Outcome:
+    got = outcome(out=("float32", []))
+    got.decisions = [Decision(what, "bra", "one.py", 40, through) for what, through in rows]
+    return got
+
+
+def test_notes_on_decisions_by_an_approximation(write):
+    (case,) = write(RUN).cases()
+    path = arithmetic.short(case.repro.path)
+    rows = [("branch", [EX2]), ("loop", [EX2, TANH]), ("address", [EX2]), ("count", [ATOMS])]
+    assert arithmetic.notes(case, decided(*rows)) == [
+        f"{path}:40: the branch depends on an approximate value (ex2.approx.ftz.f32 (line 31): within 2 ulp): another "
+        "GPU may take the other way",
+        f"{path}:40: the number of rounds of the loop depends on an approximate value (ex2.approx.ftz.f32 (line 31), "
+        "tanh.approx.f32 (line 32): within 2 ulp, relative error 2^-11): another GPU may run it more or less often",
+        f"{path}:40: the address depends on an approximate value (ex2.approx.ftz.f32 (line 31): within 2 ulp): another "
+        "GPU may access another place",
+        f"{path}:40: what the barrier waits for depends on an open value (red.global.add.f32 (line 34): the order of "
+        "the additions is open): another GPU may wait for other threads",
+    ]
+    (said,) = write(RUN, 'silicon = "h100"').cases()
+    assert arithmetic.notes(said, decided(*rows)) == []
+
+
+def test_golden_and_record_keep_decisions(write, tmp_path):
+    (case,) = write(RUN).cases()
+    accepted = judge.judge(case, HOST, decided(("branch", [EX2])), tmp_path, update=True)
+    through = [{"instruction": "ex2.approx.ftz.f32", "line": 31, "bound": "2 ulp"}]
+    rows = [{"what": "branch", "instruction": "bra", "line": 40, "through": through}]
+    assert accepted.record["decisions"] == rows
+    assert json.loads(accepted.pending.text)["provenance"]["decisions"] == rows
+    none = judge.judge(case, HOST, decided(), tmp_path, update=True)
+    assert none.record["decisions"] is None and "decisions" not in json.loads(none.pending.text)["provenance"]
+    hashes = {store.answer_sha256(one.pending.text.encode()) for one in (accepted, none)}
+    assert len(hashes) == 1, "the answer is the same"
+
+
 def test_outputs_that_nobody_followed_get_no_notes(write, tmp_path):
     (case,) = write(RUN).cases()
     got = Outcome("outputs", outputs={"out": array()})
@@ -149,3 +186,15 @@ def test_from_a_kernel_to_status(write, tmp_path, monkeypatch, capsys):
         "",
         "evidence: 1 emulator",
     ]
+
+
+def test_a_kernel_that_decides_by_an_approximation(write, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    write(
+        KERNEL.replace("twice[t] =", "twice[cutlass.Int32(out[t]) % 8] =").replace("torch.arange(8.0,", "torch.ones(8,")
+    )
+    assert main(["run", "repros/one.py", "--update-goldens"]) == 0
+    told = "the address depends on an approximate value (ex2.approx.ftz.f32 (line 11): within 2 ulp): another GPU may access"
+    assert f"repros/one.py:12: {told} another place\n" in capsys.readouterr().out

@@ -1,9 +1,11 @@
 """Findings of compilers and devices, and those read from the texts of Python."""
 
+import json
 from dataclasses import asdict
 
 import pytest
 
+from harness.cli import main
 from harness.reporting import case_findings
 from harness.reporting.case_findings import Place
 from harness.run import reply
@@ -123,3 +125,55 @@ def test_warnings_and_notes(found, line, name, level):
     (one,) = found("outputs", stderr=f"{line}\n  source\n{line}\n")
     assert (one.id, one.level, one.place) == (name, level, Place("repros/one.py", 23))
     assert found("outputs", stderr="x.py:1: UserWarning: other\n") == []
+
+
+TWO_BARRIERS = """
+import cutlass, torch
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+@cute.kernel
+def kernel(x: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    words = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Int32, cute.make_layout(64))
+    words[t] = t
+    cute.arch.sync_threads()
+    cute.arch.sync_threads()
+    x[t] = words[63 - t]
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(64, 1, 1))
+def run():
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    host(from_dlpack(x))
+    return {"x": x}
+"""
+NOT_NEEDED = (
+    "`bar.sync` is not needed in this run (1 block of 64 threads): what it separates is ordered by the `bar.sync` of line "
+    "14 too, or touches other memory (left out: 3 orders, complete, no finding, the same memory)"
+)
+
+
+@pytest.fixture
+def two_barriers(write, tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    return write(TWO_BARRIERS)
+
+
+def test_notes_about_synchronisation_fail_nothing(two_barriers, tmp_path, capsys):
+    assert main(["run", "repros/one.py", "--update-goldens"]) == 0
+    assert "not needed" not in capsys.readouterr().out
+    assert main(["run", "repros/one.py", "--notes", "--json", "--sarif", "found.sarif"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)["result"]["cases"]
+    (one,) = case["findings"]
+    assert (case["verdict"], one["id"], one["level"]) == ("pass", "REDUNDANT_SYNC", "note")
+    assert (one["message"], one["place"]["line"]) == (NOT_NEEDED, 13)
+    (result,) = json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("REDUNDANT_SYNC", "note")
+
+
+def test_pytest_shows_notes_after_the_run(two_barriers, pytester):
+    result = pytester.runpytest_inprocess(str(two_barriers.path), "--gpu-notes", "--update-goldens", "-n0")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"*one.py:13: {NOT_NEEDED}".replace("[", "[[]")])

@@ -80,7 +80,7 @@ NEEDED = {
         "@%first cp.async.bulk.wait_group.read 0;\nbar.sync 0;\nst.shared.u32 [%mine], 7;",
     "a word that one thread writes for all": "@%first st.shared.u32 [%s], 9;\nbar.sync 0;\nld.shared.u32 %r1, [%s];",
 }  # fmt: skip
-# Of which the checkers would not see that they are needed, or whose order shows: never a note.
+# Kernels that need what the checkers do not ask for, or whose order shows: never a note.
 NOT_TRIED = {
     "a fence of the proxy after cp.async": (
         LOAD + "cp.async.wait_group 0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
@@ -148,7 +148,7 @@ def assert_hold(ptx, told, grid=1, block=64, cluster=1):
 
 
 @pytest.mark.parametrize("name", REDUNDANT)
-def test_what_nothing_needs_has_a_note_that_holds(name):
+def test_needless_synchronisation_has_a_note_that_holds(name):
     body, lines = REDUNDANT[name]
     ptx = text_of(body)
     told = notes(ptx)
@@ -158,12 +158,12 @@ def test_what_nothing_needs_has_a_note_that_holds(name):
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_what_is_needed_has_no_note(name):
+def test_needed_synchronisation_has_no_note(name):
     assert notes(text_of(NEEDED[name])) == []
 
 
 @pytest.mark.parametrize("name", NOT_TRIED)
-def test_what_cannot_be_shown_has_no_note(name):
+def test_kernels_that_cannot_be_tried_have_no_note(name):
     body, lines, why = NOT_TRIED[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -223,7 +223,7 @@ def test_a_fence_of_wgmma_counts_only_if_it_is_repeated():
     assert_hold(ptx, told, 1, 128)
 
 
-def test_time_that_is_over_is_told(monkeypatch):
+def test_a_search_without_time_reports_it(monkeypatch):
     monkeypatch.setattr(redundancy, "BUDGET_S", 0.0)
     device = Emulated()
     device.redundancy = redundancy.Redundancy(0.0, lambda: None)
