@@ -190,12 +190,6 @@ class Program:
 
         return list(steps(self.module, entry))
 
-    def strong_stores(self, entry: str) -> list[Instr]:
-        """The stores of an entry that race with no other one, whatever their order."""
-        from dsl.emulator.families.removal import strong_stores  # noqa: PLC0415
-
-        return strong_stores(self.module, entry)
-
     def without(self, positions: Sequence[Position], trapped: bool = False, peeks_fail: bool = False) -> Program:
         """The same program, with the same variables, without these instructions, or with traps in their places."""
         from dsl.emulator.families import order_dependence, removal  # noqa: PLC0415

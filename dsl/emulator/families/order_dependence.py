@@ -24,9 +24,9 @@ from dsl.emulator.ptx.basic_blocks import BasicBlocks
 from dsl.emulator.ptx.operands import reads, registers, result, writes
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import Function, Instr, Module, Not, Reg, Special, Sym
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, MBARRIER, POLLS, REDUCTION, TIMED, WAIT
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, COPY, LOAD, MBARRIER, POLLS, REDUCTION, STORE, TIMED, WAIT
 
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
+_STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
 _UPDATES = frozenset({"add", "and", "or", "xor", "min", "max", "inc", "dec"})  # each the same in every order
 _ROUNDED = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _MACHINE = ("%clock", "%globaltimer", "%smid", "%warpid", "%pm")
@@ -102,6 +102,8 @@ def _why(item: Instr, read: set[str], settled: set[int]) -> str:
             return "sums of floats are rounded in the order in which threads come"
     if item.traits & LOAD and not mods.isdisjoint(_STRONG):
         return "it may read before or after a strong write of another thread"
+    if item.traits & STORE and not mods.isdisjoint(_STRONG):
+        return "what memory holds after it depends on which thread comes last"
     return ""
 
 

@@ -43,13 +43,6 @@ def steps(module: Module, entry: str) -> Iterator[Step]:
                 yield Step((function.name, at), item, is_hidden, _halves(function, at))
 
 
-def strong_stores(module: Module, entry: str) -> list[Instr]:
-    """Stores of which no two race, whatever their order."""
-    functions = reachable(module, module.functions[entry])
-    items = [item for function in functions for item in _instructions(function)]
-    return [each for each in items if each.traits & STORE and not ordering.STRONG.isdisjoint(each.mods)]
-
-
 def remove(module: Module, positions: Sequence[Position]) -> None:
     """Leave out these instructions; a wait finds its phase ended at once."""
     for name, chosen in _by_function(positions):

@@ -89,9 +89,6 @@ class Redundancy:
         kernel.lines = _lines(program, entry)
         dependences = program.order_dependences(entry) if kernel.lines else {}
         kernel.why = next((why for why, is_peek in dependences.items() if not is_peek), "")
-        strong = program.strong_stores(entry) if kernel.lines else []
-        if strong and not kernel.why:
-            kernel.why = f"PTX line {strong[0].line}: `{strong[0].name}`: it may come before or after a store of others"
         kernel.orders = len(SEEDS) + bool(dependences)
         return kernel
 

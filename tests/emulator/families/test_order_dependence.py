@@ -32,6 +32,8 @@ DEPENDENT = {
     "red.global.add.noftz.bf16x2 [%g], %r1;": "rounded",
     "red.global.add.u32 [%g], 1; red.global.max.u32 [%g], 7;": "may come before or after",
     "ld.volatile.global.u32 %r1, [%g];": "strong write",
+    "st.volatile.global.u32 [%g], %t;": "which thread comes last",
+    "st.release.gpu.global.u32 [%g], %t;": "which thread comes last",
     "ld.acquire.gpu.global.u32 %r1, [%g];": "strong write",
     "mov.u64 %d1, %clock64;": "the time",
     "mov.u32 %r1, %smid;": "where the thread runs",

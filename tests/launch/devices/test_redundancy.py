@@ -88,7 +88,7 @@ NOT_TRIED = {
         "@%first cp.async.bulk.wait_group.read 0;", [], ""),
     "a ticket": ("bar.sync 0;\natom.global.add.u32 %r1, [%g], 1; st.global.u32 [%gt+4096], %r1;", [1], "came before"),
     "strong stores": ("st.volatile.global.u32 [%g], 7;\nbar.sync 0;\n@%first st.volatile.global.u32 [%g], 8;", [2],
-                      "a store of others"),
+                      "which thread comes last"),
     "a race": ("bar.sync 0;\nst.shared.u32 [%mine], %t;\nld.shared.u32 %r1, [%next];", [1], "it has a finding, race"),
     "what no thread reaches": ("setp.gt.u32 %p, %t, 99; @!%p bra E;\nbar.sync 0;\nst.global.u32 [%g], 1;", [], ""),
 }  # fmt: skip
