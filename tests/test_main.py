@@ -222,6 +222,21 @@ host(from_dlpack(torch.zeros(64, dtype=torch.int32, device="cuda")))
 )
 
 
+def test_notes_about_synchronisation_change_no_status(tmp_path, monkeypatch):
+    barrier = "    cute.arch.sync_threads()\n"
+    (tmp_path / "twice.py").write_text(RACY.replace("    out[t] = words", 2 * barrier + "    out[t] = words"))
+    plain, noted = dsl("twice.py", folder=tmp_path), dsl("--notes", "twice.py", folder=tmp_path)
+    assert (plain.returncode, noted.returncode) == (0, 0) and "KernelNote" not in plain.stderr
+    told = (
+        r"twice\.py:11: KernelNote: REDUNDANT_SYNC: `bar\.sync` is not needed in this run \(1 block of 64 threads\): "
+    )
+    assert re.search(rf"{told}what it separates is ordered by the `bar\.sync` of line 12 too, ", noted.stderr), (
+        noted.stderr
+    )
+    monkeypatch.setenv("GPU_REPRO_NOTES", "1")
+    assert "REDUNDANT_SYNC" in dsl("twice.py", folder=tmp_path).stderr
+
+
 @pytest.mark.slow
 def test_races_and_undefined_reads_are_looked_for(tmp_path):
     (tmp_path / "racy.py").write_text(RACY)

@@ -40,6 +40,7 @@ class Emulated(Device):
     def __init__(self):
         native_library.here()
         self._undo_torch = None
+        self._earlier: dict[int, Any] = {}  # by stream, of its last launch if the next one may overlap it
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None
         self.orders: Orders | None = None  # while launches are noted
@@ -49,7 +50,6 @@ class Emulated(Device):
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
         self.host_memory = HostMemory()
         self._captured: Callable[[Callable[[], None]], None] | None = None
-        self._earlier: dict[int, Any] = {}  # by stream, of its last launch if the next one may overlap it
         self.exploration: Exploration | None = None  # of the outcomes of launches, where they are explored
         self.redundancy: Redundancy | None = None  # while synchronisation is sought that nothing needs
 
@@ -93,7 +93,7 @@ class Emulated(Device):
 
     def schedule(self, seed: int) -> None:
         """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
-        self._seed, self._launches, self._decisions = seed, 0, None
+        self._seed, self._launches, self._decisions, self._earlier = seed, 0, None, {}
         self._watch()
 
     def follow(self, schedule: str) -> None:

@@ -104,6 +104,19 @@ def test_outputs_that_may_vary_are_not_compared(said):
     assert status == 0 and "not complete" in text
 
 
+def test_a_run_does_not_overlap_the_run_before(tmp_path, monkeypatch, capsys):
+    """The first kernel may begin before the launch ahead of it has ended, and each other order is another call of run()."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    name = "repros/launch/pdl_wait_sees_what_the_kernel_before_wrote.py"
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text((Path(__file__).parents[3] / name).read_text())
+    (tmp_path / "pyproject.toml").write_text("")
+    assert main(["run", name, "--check", "schedules=1", "--update-goldens"]) == 0
+    assert "this finding" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("wrong", ["schedules=", "schedules=x", "schedules,race"])
 def test_other_spellings_are_refused(said, wrong):
     assert said(ALONE, "--check", wrong)[0] == 2

@@ -1,7 +1,9 @@
 """Findings of compilers and devices, and those read from the texts of Python."""
 
 import json
+import re
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from harness.reporting.case_findings import Place
 from harness.run import reply
 from harness.run.result import Outcome
 
+ROOT = Path(__file__).parents[3]
 RACE = {
     "id": "RACE",
     "message": "writes smem+0x100, which another thread read at line 24: no barrier between",
@@ -171,6 +174,21 @@ def test_notes_about_synchronisation_fail_nothing(two_barriers, tmp_path, capsys
     assert (one["message"], one["place"]["line"]) == (NOT_NEEDED, 13)
     (result,) = json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("REDUNDANT_SYNC", "note")
+
+
+def test_a_note_reads_as_in_the_documentation(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/checkers.md").read_text()
+    name, program = re.search(r"# file: (repros/neighbours_with_a_barrier\.py)\n(.*?)```", page, re.DOTALL).groups()
+    barrier = "    cute.arch.sync_threads()\n"
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(program.replace(barrier, 2 * barrier))
+    (tmp_path / "pyproject.toml").write_text("")
+    assert main(["run", name, "--notes", "--update-goldens"]) == 0
+    shown = re.search(r"```text\n(repros/\S+: KernelNote: .*)\n```", page)[1]
+    assert shown in capsys.readouterr().out.replace(f"{tmp_path}/", "")
 
 
 def test_pytest_shows_notes_after_the_run(two_barriers, pytester):
