@@ -13,11 +13,12 @@ from dsl.emulator.check import trail
 from dsl.emulator.check.access import kind_of
 from dsl.emulator.check.numbers import access
 from dsl.emulator.check.trail import Row
-from dsl.emulator.diagnosis import cluster_report, flags, frames, group_waits
+from dsl.emulator.diagnosis import cluster_report, frames, group_waits
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Edit, Fix
+from dsl.emulator.diagnosis.reasons import flag_relays, flags, handovers
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.ptx.traits import ARRIVE, BARRIER, CLUSTER, COPY, EXCHANGE, FENCE, PRODUCT, WAIT
+from dsl.emulator.ptx.traits import BARRIER, CLUSTER, COPY, EXCHANGE, FENCE, PRODUCT
 from dsl.span import Span, short
 
 _FARTHEST = 64  # bytes from the address of an access to one that it touches
@@ -129,7 +130,8 @@ class Between:
                 )
             return Fix("give both the scope .gpu: .cluster is for threads of one cluster", edit)
         after = self.other.after or self._text_after(self.other)
-        return flags.fix(self.launch, after, self.mine.before, self.place, self.mine.instr, self.is_one_block)
+        found = flags.fix(self.launch, after, self.mine.before, self.place, self.mine.instr, self.is_one_block)
+        return found or flag_relays.of_weak_flag(self) or flag_relays.fix(self)
 
     def _wider(self) -> Edit | None:
         """The edit that widens the scope of both accesses, if one line has it."""
@@ -163,7 +165,7 @@ class Between:
         """The fix, in one sentence or two."""
         if self.first.kind & access.ASYNC and (text := self._copy()) is not None:
             return text
-        reasons = (self._flag, self._mbarrier, self._barrier, self._warp_barrier)
+        reasons = (self._flag, lambda: handovers.fix(self), self._barrier, self._warp_barrier)
         return next(filter(None, (reason() for reason in reasons)), None) or self._put()
 
     def _copy(self) -> Fix | None:
@@ -193,6 +195,8 @@ class Between:
     def put(self, names: list[str], since: Row | None = None) -> Edit | None:
         """The edit that puts statements between both accesses: after the row `since`, else after the last one that
         does what the first access does."""
+        if "" in names:
+            return None
         if self.goes_round:
             return propose.end_of_round(self.launch, names, self.first.instr, self.second.instr)
         start = self.sites[since.site] if since is not None else self._last_like_first()
@@ -227,6 +231,8 @@ class Between:
         elif self.one_warp and absent and all(self._is_elsewhere(warp) for warp in {each // 32 for each in absent}):
             text = "a barrier of the warp (bar.warp.sync), or of the warps that come (bar.sync ID, COUNT)"
             return text, "barrier of the warp"
+        elif self.one_warp and propose.is_in_branch(self.launch, self.first.instr, self.second.instr):
+            return "a barrier of the warp (bar.warp.sync), or of the block if all its threads come by,", ""
         else:
             text = "a barrier of the block (bar.sync)"
         return f"{text} that all its threads reach" if absent else text, name
@@ -408,35 +414,6 @@ class Between:
             f"{self.second.lane}: -1 has all; it is 0x{masks[0]:x} for the one and 0x{masks[1]:x} for the other",
             whole,
         )
-
-    def _mbarrier(self) -> str | None:
-        """An mbarrier that the first arrives at and the second waits at, for another phase or too early."""
-        waits = [row for row in self.second.passed if self.sites[row.site].traits & WAIT]
-        if not waits:
-            return None
-        wait = waits[-1]
-        address = wait.value & trail.ADDRESS_MASK
-        for row in self.first.passed:
-            if self.sites[row.site].traits & ARRIVE and row.value == address:
-                if not self._orders(row):
-                    return Fix(
-                        f"make the arrival at {self.place(row)} a release: .relaxed orders no memory",
-                        propose.change(self.launch, "a release", self.sites[row.site]),
-                    )
-                parity = 1 - (wait.value >> trail.PARITY & 1)
-                return (
-                    f"wait for parity {parity} at {self.place(wait)}: the phase that it waited for had ended before "
-                    f"the arrival at {self.place(row)}"
-                )
-        early = [row for row in self.first.before if self.sites[row.site].traits & ARRIVE]
-        early = [row for row in early if row.value == address and row.rounds == self.first.row.rounds]
-        if early and self.first is not self.mine:
-            a, _ = self.lines()
-            return f"arrive at the mbarrier after {a}: {self.place(early[-1])} arrives before it"
-        return None
-
-    def _orders(self, row: Row) -> bool:
-        return "relaxed" not in self.mods(row)
 
     def _flag(self) -> str | None:
         """A flag that the first writes and the second reads with no release or no acquire."""

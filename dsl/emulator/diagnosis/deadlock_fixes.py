@@ -14,6 +14,7 @@ from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.diagnosis.ranges import ranges
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.traits import BARRIER, CLUSTER
 
 
 def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
@@ -79,6 +80,12 @@ def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> st
         others = [other for other in barriers if other[2] != number]
         if others:
             there = line_of(launch, launch.code.sites[others[0][1]])
+            if _arrives(launch.code.sites):
+                return (
+                    f"let somebody arrive first (bar.arrive) at barrier {number} or {others[0][2]}: {ranges(threads)} "
+                    f"wait at barrier {number} ({at}), {ranges(barriers[others[0]])} at barrier {others[0][2]} "
+                    f"({there}), and each arrives for the other only after its wait"
+                )
             return (
                 f"let both meet at one barrier: {ranges(threads)} wait at barrier {number} ({at}), "
                 f"{ranges(barriers[others[0]])} at barrier {others[0][2]} ({there})"
@@ -97,6 +104,11 @@ def of_barriers(launch, groups: dict[tuple, list[int]], exited: list[int]) -> st
             text += f"; or let {count - come} threads more come to it"
         return Fix(text, edit)
     return None
+
+
+def _arrives(sites: list[Instr]) -> bool:
+    """Whether some thread arrives at a named barrier without a wait."""
+    return any(each.traits & (BARRIER | CLUSTER) == BARRIER and "arrive" in each.mods for each in sites)
 
 
 def _name(instr: Instr) -> str:

@@ -106,6 +106,8 @@ def _race_fix(launch, between: Between) -> str:
         if ctx.detail & ctx.other_kind & access.WRITE
         else "read it in a kernel launched later"
     )
+    if launch.workspace is not None:  # a cooperative launch
+        alone = f"put a barrier of the grid between both accesses, or {alone}"
     return f"{alone}; within a launch only a release and an acquire (a flag, with fences) order blocks"
 
 

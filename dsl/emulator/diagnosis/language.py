@@ -1,7 +1,6 @@
-"""The words of the author's language for the instructions that a fix asks for, and the statements that an edit inserts.
+"""The language of the author's file, and the statements of it that an edit inserts or changes.
 
-Fixes are written for PTX. They name the function that the author calls, if the program is of a DSL, of Triton or of
-CUDA C++; an instruction for which a language has no function keeps its name.
+The words of a fix are in vocabulary.py.
 """
 
 from __future__ import annotations
@@ -10,7 +9,9 @@ import functools
 import linecache
 import re
 
-CUTE, QUADRANTS, TIRX, TRITON, CUDA = range(5)
+from dsl.emulator.diagnosis import vocabulary
+from dsl.emulator.diagnosis.vocabulary import BLOCK, CUDA, CUTE, QUADRANTS, TIRX, TRITON, WARP
+
 _IMPORTS = {CUTE: "cutlass", QUADRANTS: "quadrants", TIRX: "tvm", TRITON: "triton"}
 # the usual name of the module whose functions are called, and the module
 _MODULES = {
@@ -19,51 +20,19 @@ _MODULES = {
     TIRX: ("T", "tvm.script.tirx"),
     TRITON: ("tl", "triton.language"),
 }
-_HEADERS = {"__pipeline_": "cuda_pipeline", "cuda::ptx::": "cuda/ptx"}  # of CUDA C++, by a part of the names
+# of CUDA C++, by a part of the names
+_HEADERS = {"__pipeline_": "cuda_pipeline", "cuda::ptx::": "cuda/ptx", "cooperative_groups::": "cooperative_groups.h"}
 _IMPORT = r"(?m)^\s*(?:import|from)\s+{}\b"
-# in the order of the languages; '': it has none
-_BLOCK = (
-    "cute.arch.sync_threads()",
-    "qd.simt.block.sync()",
-    "T.cuda.cta_sync()",
-    "tl.debug_barrier()",
-    "__syncthreads()",
-)
-_WARP = ("cute.arch.sync_warp()", "", "T.cuda.warp_sync()", "", "__syncwarp()")
-_CLUSTER = ("cute.arch.cluster_arrive() and cluster_wait()", "", "", "", "cluster.sync()")
-_CP_ASYNC_WAIT = ("cute.arch.cp_async_wait_group(0)", "", "", "", "__pipeline_wait_prior(0)")
-# a phrase of fixes: the function of each language
-WORDS = {
-    "(bar.sync)": _BLOCK,
-    "(bar.sync, cute.arch.sync_threads)": _BLOCK,
-    "(bar.warp.sync)": _WARP,
-    "(bar.warp.sync, `cute.arch.sync_warp`)": _WARP,
-    "barrier.cluster.arrive and .wait (cute.arch.cluster_arrive and cluster_wait)": _CLUSTER,
-    "(cp.async.wait_group 0)": _CP_ASYNC_WAIT,
-    "(mapa)": (
-        "cute.make_ptr(cutlass.Int64, cute.arch.map_dsmem_ptr(barrier, rank).toint(), cute.AddressSpace.smem)",
-        "",
-        "",
-        "",
-        "cluster.map_shared_rank(&barrier, rank)",
-    ),
-    "fence.proxy.async (`cute.arch.fence_proxy`)": (
-        "cute.arch.fence_proxy",
-        "",
-        "T.ptx.fence.proxy_async",
-        "",
-        "cuda::ptx::fence_proxy_async",
-    ),
-}
 _NO_OTHER = ("",) * 4  # of Quadrants, TIRx, Triton and CUDA C++
 # Statements: in PTX, then in each language; '' if it has none. {} is a number. Each line is one statement.
 STATEMENTS = {
-    "barrier of the block": ("bar.sync 0", *_BLOCK),
-    "barrier of the warp": ("bar.warp.sync -1", *_WARP),
+    "barrier of the block": ("bar.sync 0", *BLOCK),
+    "barrier of the warp": ("bar.warp.sync -1", *WARP),
     "barrier of the cluster": (
         "barrier.cluster.arrive\nbarrier.cluster.wait",
         "cute.arch.cluster_arrive()\ncute.arch.cluster_wait()",
-        *_NO_OTHER,
+        *_NO_OTHER[:3],
+        "cooperative_groups::this_cluster().sync()",
     ),
     "arrival at the cluster": ("barrier.cluster.arrive", "cute.arch.cluster_arrive()", *_NO_OTHER),
     "fence of the block": (
@@ -82,14 +51,21 @@ STATEMENTS = {
         "",
         "__threadfence()",
     ),
-    "fence of the cluster": ("fence.acq_rel.cluster", "cute.arch.fence_acq_rel_cluster()", *_NO_OTHER),
+    "fence of the cluster": (
+        "fence.acq_rel.cluster",
+        "cute.arch.fence_acq_rel_cluster()",
+        "",
+        'T.ptx.fence("acq_rel", "cluster")',
+        "",
+        "cuda::ptx::fence(cuda::ptx::sem_acq_rel, cuda::ptx::scope_cluster)",
+    ),
     "fence of mbarriers": (
         "fence.mbarrier_init.release.cluster",
         "cute.arch.mbarrier_init_fence()",
         "",
         "T.ptx.fence.mbarrier_init()",
         "",
-        "",
+        "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster)",
     ),
     "proxy fence of shared memory": (
         "fence.proxy.async.shared::cta",
@@ -115,19 +91,53 @@ STATEMENTS = {
         "",
         "__pipeline_commit()",
     ),
-    "wait for copies": ("cp.async.wait_group 0", *_CP_ASYNC_WAIT),
-    "commit of bulk stores": ("cp.async.bulk.commit_group", "cute.arch.cp_async_bulk_commit_group()", *_NO_OTHER),
+    "wait for copies": (
+        "cp.async.wait_group 0",
+        "cute.arch.cp_async_wait_group(0)",
+        "",
+        "",
+        "",
+        "__pipeline_wait_prior(0)",
+    ),
+    "commit of bulk stores": (
+        "cp.async.bulk.commit_group",
+        "cute.arch.cp_async_bulk_commit_group()",
+        *_NO_OTHER[:3],
+        "cuda::ptx::cp_async_bulk_commit_group()",
+    ),
     "wait for reads of bulk stores": (
         "cp.async.bulk.wait_group.read 0",
         "cute.arch.cp_async_bulk_wait_group(0, read=True)",
-        *_NO_OTHER,
+        *_NO_OTHER[:3],
+        "cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>())",
     ),
-    "wait for bulk stores": ("cp.async.bulk.wait_group 0", "cute.arch.cp_async_bulk_wait_group(0)", *_NO_OTHER),
+    "wait for bulk stores": (
+        "cp.async.bulk.wait_group 0",
+        "cute.arch.cp_async_bulk_wait_group(0)",
+        *_NO_OTHER[:3],
+        "cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>())",
+    ),
+    "wait for the launch before": (
+        "griddepcontrol.wait",
+        "cute.arch.griddepcontrol_wait()",
+        "",
+        "T.ptx.griddepcontrol.wait()",
+        "tl.extra.cuda.gdc_wait()",
+        "cudaGridDependencySynchronize()",
+    ),
     "fence of a wgmma": ("wgmma.fence.sync.aligned", "cute.nvgpu.warpgroup.fence()", *_NO_OTHER),
     "commit of a wgmma": ("wgmma.commit_group.sync.aligned", "cute.nvgpu.warpgroup.commit_group()", *_NO_OTHER),
     "wait for a wgmma": ("wgmma.wait_group.sync.aligned {}", "cute.nvgpu.warpgroup.wait_group({})", *_NO_OTHER),
 }
 OF_ALL = frozenset({"barrier of the block", "barrier of the cluster"})  # that all threads have to come to
+
+
+def _orders(order: str) -> dict[int, tuple[str, str]]:
+    """The change of the order of an access that is relaxed."""
+    named = r"(?<=sem=[\"'])relaxed(?=[\"'])", order
+    return {CUTE: named, TRITON: named, CUDA: (r"\bmemory_order_relaxed\b", f"memory_order_{order}")}
+
+
 # Changes of a line, by what they make of it: a pattern and what takes its place, for None (PTX) and languages.
 CHANGES: dict[str, dict[int | None, tuple[str, str]]] = {
     "a barrier of the block": {
@@ -150,29 +160,26 @@ CHANGES: dict[str, dict[int | None, tuple[str, str]]] = {
         None: (r"\bbarrier\.cluster\.arrive\.relaxed\b", "barrier.cluster.arrive"),
         CUTE: (r"\bcute\.arch\.cluster_arrive_relaxed\(", "cute.arch.cluster_arrive("),
     },
-    "a release": {None: (r"\b(st|red|atom|mbarrier\.\w+)\.relaxed\b", r"\1.release")},
-    "an acquire": {None: (r"\b(ld|atom)\.relaxed\b", r"\1.acquire")},
+    "a release": {None: (r"\b(st|red|atom|mbarrier\.\w+)\.relaxed\b", r"\1.release"), **_orders("release")},
+    "an acquire": {None: (r"\b(ld|atom)\.relaxed\b", r"\1.acquire"), **_orders("acquire")},
+    "a release and an acquire": {None: (r"\batom\.relaxed\b", "atom.acq_rel"), **_orders("acq_rel")},
     "an arrival for the cluster": {
         None: (r"\b(mbarrier\.arrive(?:_drop)?)(?:\.release\.cta)?(?!\.release|\.relaxed)", r"\1.release.cluster")
     },
     "the scope of the GPU": {
         None: (r"(?<=\.)(cta|cluster)(?=\.)", "gpu"),
         CUTE: (r"(?<=[\"'])(cta|cluster)(?=[\"'])", "gpu"),
+        TRITON: (r"(?<=scope=[\"'])cta(?=[\"'])", "gpu"),
     },
     "a load of what may change": {None: (r"\bld\.global((?:\.[\w:]+)*?)\.nc\b", r"ld.global\1")},
 }
 
 
-def translated(fix: str, file: str) -> str:
-    """The fix in the language of the file of the author's line; `file` is '' where none is known."""
-    language = of(file)
-    if language is None:
-        return fix
-    for phrase, functions in WORDS.items():
-        if functions[language]:
-            name = f"`{functions[language]}`"
-            fix = fix.replace(phrase, f"({name})" if phrase.startswith("(") else name)
-    return fix
+def translated(fix: str, file: str, ptx: str = "") -> str:
+    """The fix in the language of the file of the author's line, or in the language that the PTX was made of; `file` is
+    '' if no file is known."""
+    kind = of(file)
+    return vocabulary.said(fix, of_ptx(ptx) if kind is None else kind)
 
 
 @functools.lru_cache(64)
@@ -182,6 +189,21 @@ def of(file: str) -> int | None:
         return CUDA
     text = "".join(linecache.getlines(file)) if file.endswith(".py") else ""
     return next((language for language, name in _IMPORTS.items() if re.search(_IMPORT.format(name), text)), None)
+
+
+@functools.lru_cache(16)
+def of_ptx(ptx: str) -> int | None:
+    """The language that a PTX text was made of, by what its compiler writes; None if it is not known.
+
+    The sources need not be there. NVIDIA's compilers for CUDA C++ and for CuTe DSL write the same comment, and Triton
+    is the one that calls its shared memory `global_smem`.
+    """
+    if "// Generated by NVIDIA NVVM Compiler" in ptx:
+        if "kernel_cutlass_" in ptx:
+            return CUTE
+        return None if re.search(r'\.file\s+\d+\s+"[^"]*\.py"', ptx) or "cudapy" in ptx else CUDA
+    is_llvm = "// Generated by LLVM NVPTX Back-End" in ptx
+    return TRITON if is_llvm and re.search(r"\.extern\s+\.shared[^;]*\bglobal_smem\[\]", ptx) else None
 
 
 def statements(name: str, language: int | None, text: str, number: int = 0) -> list[str]:

@@ -24,7 +24,7 @@ def error(
     where = frames.of(launch, instr)
     place = where.place
     proposed = edit.of(fix)
-    fix = language.translated(fix, place.file if place else "")
+    fix = language.translated(fix, place.file if place else "", launch.program.ptx)
     lines = [head(place, name), *source(place, message), *where.rows(), *rows, *([f"fix: {fix}"] if fix else [])]
     who, calls = launch.thread_index(thread), [exceptions.related_place(at, text) for at, text in where.called()]
     about = {"kernel": launch.entry_name, "block": list(block), "thread": list(who)}
@@ -44,6 +44,7 @@ def warn(launch, name: str, instr: Instr, message: str, category: type[Warning] 
     assert level != ERROR, name
     place = frames.place_of(launch, instr)
     where = (place.file, place.line) if place else (launch.entry_name, instr.line)
+    message = language.translated(message, place.file if place else "", launch.program.ptx)
     category = category or (KernelNote if level == NOTE else KernelWarning)
     warnings.warn_explicit(f"{name}: {message}", category, *where)
 

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
       )""",
     re.VERBOSE | re.DOTALL,
 )
-# LLVM counts the lines of inline assembly on from the line of its call: only the first `.loc` there is the author's.
+# LLVM counts the lines of inline assembly on from the line of its call, so only the first `.loc` there is true.
 _ASSEMBLY = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.DOTALL)
 _LOC = re.compile(r"^[ \t]*\.loc[ \t][^\n]*", re.MULTILINE)
 

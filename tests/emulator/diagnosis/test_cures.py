@@ -3,7 +3,7 @@
 The texts are whole. A line of an edit that begins with `-` is in the broken kernel alone, one with `+` in the cured one.
 
 Modules tested here: dsl/emulator/check/trail.py, dsl/emulator/diagnosis/between.py,
-dsl/emulator/diagnosis/deadlock_fixes.py, dsl/emulator/diagnosis/flags.py, dsl/emulator/diagnosis/group_waits.py.
+dsl/emulator/diagnosis/deadlock_fixes.py, dsl/emulator/diagnosis/reasons/flags.py, dsl/emulator/diagnosis/group_waits.py.
 """
 
 import re

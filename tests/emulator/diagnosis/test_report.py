@@ -11,6 +11,7 @@ def test_a_finding_below_an_error_is_a_python_warning_at_the_authors_line(name, 
     class Launch:
         class program:
             frames_of = staticmethod(lambda instr: [])
+            ptx = ""
 
         entry_name = "k"
 

@@ -77,6 +77,17 @@ def number(launch, instr: Instr, old: int, new: int) -> Edit | None:
     return _replaced(launch, instr, written)
 
 
+def is_in_branch(launch, first: Instr, second: Instr) -> bool:
+    """Whether what is between two instructions of an author's file is in a branch that some threads may not take."""
+    places = frames.apart(launch, first, second)
+    ours, theirs = (_of(launch, place, instr) for place, instr in zip(places or (None, None), (first, second)))
+    if ours is None or theirs is None or ours[0] is not theirs[0] or ours[0].language is None:
+        return False
+    spots, lines = ours[0].spots, (ours[1], theirs[1])
+    spot = spots.after(*lines) or spots.end_of_round(*lines)
+    return spot is not None and spot.conditional
+
+
 def _between(launch, names: Sequence[str], first: Instr, second: Instr, choose: Callable) -> Edit | None:
     places = frames.apart(launch, first, second)
     ours = _of(launch, places and places[0], first)

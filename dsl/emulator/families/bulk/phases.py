@@ -23,8 +23,13 @@ class Order:
         flight = self._flight()
         one = self.order.of(Mbarriers).mbarriers.get(flight.barrier) if flight is not None else None
         wait = one.waits.get(self.ctx.thread) if one is not None else None
-        if flight is None or wait is None or wait.phase >= flight.phase:
+        if flight is None or wait is None:
             return f"{fix} before {here}"
+        if wait.phase >= flight.phase:
+            return (
+                f"expect the bytes of the {noun} at {at} too (mbarrier.arrive.expect_tx): the phase that "
+                f"{self._line(wait.site)} waits for has ended without them"
+            )
         if wait.phase >= 0 and not wait.again:
             return (
                 f"let {at} wait for the slot's empty mbarrier (`pipeline.producer_acquire`), where this thread arrives "

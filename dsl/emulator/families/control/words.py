@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import places, report
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.control.registers import Ignored
 from dsl.emulator.machine import context
@@ -18,9 +20,10 @@ def race(race: Race) -> tuple[str, str] | None:
     if race.launch.ctx.other_block != context.EARLIER_GRID:
         return None
     did = "wrote" if race.its_kind & access.WRITE else "read"
-    return f"{race.does}, which the launch before (`{race.launch.earlier.name}`) {did}: it may still run", (
+    return f"{race.does}, which the launch before (`{race.launch.earlier.name}`) {did}: it may still run", Fix(
         f"put griddepcontrol.wait (`cute.arch.griddepcontrol_wait()`) before {race.here}, or launch this kernel "
-        "without use_pdl"
+        "without use_pdl",
+        propose.right_before(race.launch, "wait for the launch before", race.mine),
     )
 
 

@@ -227,7 +227,8 @@ class Words:
 
 
 def _fix_of_empty(full: Barrier, one: Barrier) -> str | None:
-    is_filled = _is_full([full]) and full.state.parity != one.state.parity
+    is_told = _is_full([full]) or (one.noted["passed_new"] and not full.noted["passed_new"])  # which is the full one
+    is_filled = is_told and full.state.parity != one.state.parity
     readers = one.missing_warps or (full.noted["waiters"] if is_filled and not one.usual else 0)
     if not readers or not one.state.pending:
         return None

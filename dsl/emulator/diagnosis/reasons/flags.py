@@ -33,8 +33,8 @@ def fix(
 def _lacks(launch, after, before, write: Row, read: Row, place, second: Instr, is_one_block: bool) -> Fix | None:
     sites = launch.code.sites
     fences = [
-        [row for row in after[: after.index(write)] if _is_fence(sites[row.site])],
-        [row for row in before[before.index(read) :] if _is_fence(sites[row.site])],
+        [row for row in after[: after.index(write)] if is_fence(sites[row.site])],
+        [row for row in before[before.index(read) :] if is_fence(sites[row.site])],
     ]
     releases = bool(fences[0]) or not ordering.RELEASES.isdisjoint(sites[write.site].mods)
     acquires = bool(fences[1]) or not ordering.ACQUIRES.isdisjoint(sites[read.site].mods)
@@ -48,6 +48,8 @@ def _lacks(launch, after, before, write: Row, read: Row, place, second: Instr, i
         lacks.append(f"make the read of the flag at {place(read)} an acquire (a fence after it, or .acquire)")
         edits.append(propose.change(launch, "an acquire", sites[read.site])
                      or propose.after(launch, [fence], sites[read.site], second))  # fmt: skip
+    if len(edits) == 2 and sites[write.site].line == sites[read.site].line:
+        edits = [propose.change(launch, "a release and an acquire", sites[write.site])]
     if not lacks and not is_one_block:
         rows = (write, *fences[0], read, *fences[1])
         narrow = [row for row in rows if ordering.scope_of(sites[row.site]) == scope.CTA]
@@ -57,7 +59,7 @@ def _lacks(launch, after, before, write: Row, read: Row, place, second: Instr, i
     return Fix(" and ".join(lacks), edits[0] if is_known else None) if lacks else None
 
 
-def _is_fence(instr: Instr) -> bool:
+def is_fence(instr: Instr) -> bool:
     return bool(instr.traits & FENCE) and ordering.of(instr).proxy == "generic"
 
 

@@ -1,0 +1,59 @@
+"""Fixes in the words of each language: no instruction where the language has a function, and none of another language."""
+
+import re
+
+import pytest
+
+from dsl.emulator.diagnosis import vocabulary
+from dsl.emulator.diagnosis.vocabulary import CUDA, CUTE, QUADRANTS, TIRX, TRITON
+
+FIXES = [
+    ("wait there (bar.sync 3, 64), and count them", TIRX, "wait there (`T.ptx.bar.sync(3, 64)`), and count them"),
+    ("write cp.async.wait_group 1 at line 3", CUDA, "write `__pipeline_wait_prior(1)` at line 3"),
+    ("write cp.async.wait_group 1 at line 3", TRITON, "write cp.async.wait_group 1 at line 3"),
+    ("write cp.async.bulk.wait_group.read 0 at line 3", CUDA,
+     "write `cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>())` at line 3"),
+    ("wait, cp.async.bulk.wait_group (`cute.arch.cp_async_bulk_wait_group(0)`): `.read` waits", CUDA,
+     "wait, `cuda::ptx::cp_async_bulk_wait_group`: `.read` waits"),
+    ("wait, cp.async.bulk.wait_group (`cute.arch.cp_async_bulk_wait_group(0)`): `.read` waits", CUTE,
+     "wait, cp.async.bulk.wait_group (`cute.arch.cp_async_bulk_wait_group(0)`): `.read` waits"),
+    ("put wgmma.wait_group 0 (`cute.nvgpu.warpgroup.wait_group`) before line 3", CUDA,
+     "put wgmma.wait_group 0 before line 3"),
+    ("initialize it (mbarrier.init, `cute.arch.mbarrier_init`) and fence (`cute.arch.mbarrier_init_fence`)", TIRX,
+     "initialize it (`T.ptx.mbarrier.init`) and fence"),
+    ("make the arrival `mbarrier.arrive.relaxed.cluster.b64 _, [%a];` a release", CUDA,
+     "make the arrival `mbarrier.arrive.relaxed.cluster.b64 _, [%a];` a release"),
+    ("let this thread wait (`mbarrier.try_wait`) first", CUDA,
+     "let this thread wait (`cuda::ptx::mbarrier_try_wait_parity`) first"),
+    ("the signal (`pipeline.consumer_wait`) before", TRITON, "the signal before"),
+    ("the signal (`pipeline.consumer_wait`) before", CUTE, "the signal (`pipeline.consumer_wait`) before"),
+    ("a release (a fence before it, or .release)", CUDA,
+     "a release (`__threadfence()` before it, or `cuda::memory_order_release`)"),
+    ("an acquire (a fence after it, or .acquire)", TRITON, 'an acquire (`sem="acquire"`)'),
+    ("make the read of the flag at line 3 an acquire (a fence after it, or .acquire)", QUADRANTS,
+     "read it in a later outermost loop: no function of `qd` orders blocks"),
+    ("put griddepcontrol.wait (`cute.arch.griddepcontrol_wait()`) before line 3, or launch this kernel without use_pdl",
+     CUDA, "put `cudaGridDependencySynchronize()` before line 3, or launch this kernel without programmatic stream "
+     "serialization"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fix", "language", "text"), FIXES)
+def test_a_fix_in_the_words_of_a_language(fix, language, text):
+    assert vocabulary.said(fix, language) == text
+
+
+@pytest.mark.parametrize("fix", sorted({fix for fix, *_ in FIXES}))
+def test_ptx_keeps_its_words_and_other_languages_have_none_of_cute(fix):
+    assert vocabulary.said(fix, None) == fix
+    for language in (QUADRANTS, TIRX, TRITON, CUDA):
+        assert not re.search(r"\b(cute|pipeline)\.", vocabulary.said(fix, language))
+
+
+def test_each_row_has_a_text_or_none_for_each_language():
+    assert {len(row) for row in (*vocabulary.FUNCTIONS.values(), *vocabulary.PHRASES.values())} == {5}
+    for table in (vocabulary.FUNCTIONS, vocabulary.PHRASES):
+        for pattern, row in table.items():
+            groups = re.compile(pattern).groups
+            used = {int(each) for text in row for each in re.findall(r"\\(\d)", text)}
+            assert used <= set(range(1, groups + 1)), pattern
