@@ -74,8 +74,8 @@ PHRASES = {
         "(`cute.arch.mbarrier_arrive` with its rank)", "", "", "",
         "(`cluster.map_shared_rank`, `cuda::ptx::mbarrier_arrive`)"),
     r"\(mapa\)": (
-        "(`cute.make_ptr(cutlass.Int64, cute.arch.map_dsmem_ptr(barrier, rank).toint(), cute.AddressSpace.smem)`)", "", "",
-        "", "(`cluster.map_shared_rank(&barrier, rank)`)"),
+        "(`cute.make_ptr(cutlass.Int64, cute.arch.map_dsmem_ptr(barrier, rank).toint(), cute.AddressSpace.smem)`)",
+        "", "", "", "(`cluster.map_shared_rank(&barrier, rank)`)"),
     r"make the (?:write|read) of the flag at .*": (
         "", "read it in a later outermost loop: no function of `qd` orders blocks", "", "", ""),
     r"the scope \.gpu, or \.cluster for blocks of one cluster: \.cta is": (

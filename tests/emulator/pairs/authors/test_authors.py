@@ -17,7 +17,11 @@ from tests import fork_server
 from tests.edits import applied
 from tests.emulator.pairs.authors import cute_copies, cute_threads, quadrants, tirx
 from tests.emulator.pairs.authors.program import Pair
+from tests.emulator.pairs.cuda import test_cuda
+from tests.emulator.pairs.test_pairs import PAIRS
+from tests.emulator.pairs.triton import test_triton
 
+DOCS = Path(__file__).parents[4] / "docs"
 LANGUAGES = {each.__name__.rpartition(".")[2]: each.PAIRS for each in (cute_copies, cute_threads, quadrants, tirx)}
 CASES = [(name, number) for name, pairs in LANGUAGES.items() for number in range(len(pairs))]
 DRIVER = """import json, runpy, sys, warnings
@@ -98,6 +102,24 @@ def test_the_edit_cures_and_brings_no_other_finding(case, reports):
     if reports[f"{file}wrong.py"].edit is not None:
         edited = reports[f"{file}edited.py"]
         assert edited == Report("", None, True, [], edited.outcome), edited.text
+
+
+def test_the_pages_have_the_numbers():
+    """How many programs there are, and how many propose an edit."""
+    cutes = EDITS["cute_copies"] + EDITS["cute_threads"], len(cute_copies.PAIRS) + len(cute_threads.PAIRS)
+    qds, tirxs = (EDITS["quadrants"], len(quadrants.PAIRS)), (EDITS["tirx"], len(tirx.PAIRS))
+    cudas = sum(test_cuda.EDITS.values()), sum(map(len, test_cuda.PAIRS.values()))
+    tritons = len(test_triton.EDITS), len(test_triton.PAIRS)
+    fixes, checkers = (" ".join((DOCS / name).read_text().split()) for name in ("fixes.md", "checkers.md"))
+    rows = zip(
+        (cutes, qds, tirxs, cudas, tritons),
+        ("kernels in CuTe DSL", "in Quadrants", "in TIRx", "in CUDA C++", "in Triton"),
+    )
+    for (edits, count), language in rows:
+        assert f" {edits} of {count} {language}" in fixes, language
+        assert f" {count} {language.removeprefix('kernels ')}" in checkers, language
+    every = len(PAIRS) + sum(each[1] for each in (cutes, qds, tirxs, cudas, tritons))
+    assert f"has {every} kernels with a mistake" in checkers and f" {len(PAIRS)} in PTX" in checkers
 
 
 def test_how_many_propose_an_edit(reports):
