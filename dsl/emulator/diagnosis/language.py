@@ -178,8 +178,13 @@ CHANGES: dict[str, dict[int | None, tuple[str, str]]] = {
 def translated(fix: str, file: str, ptx: str = "") -> str:
     """The fix in the language of the file of the author's line, or in the language that the PTX was made of; `file` is
     '' if no file is known."""
+    return vocabulary.said(fix, of_launch(file, ptx))
+
+
+def of_launch(file: str, ptx: str) -> int | None:
+    """The language of a file, or the language that the PTX was made of."""
     kind = of(file)
-    return vocabulary.said(fix, of_ptx(ptx) if kind is None else kind)
+    return of_ptx(ptx) if kind is None else kind
 
 
 @functools.lru_cache(64)

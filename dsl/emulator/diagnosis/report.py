@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from dsl import exceptions
-from dsl.emulator.diagnosis import frames, language
+from dsl.emulator.diagnosis import frames, language, vocabulary
 from dsl.emulator.diagnosis.edits import edit
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning
 from dsl.emulator.ptx.syntax import Instr
@@ -44,7 +44,7 @@ def warn(launch, name: str, instr: Instr, message: str, category: type[Warning] 
     assert level != ERROR, name
     place = frames.place_of(launch, instr)
     where = (place.file, place.line) if place else (launch.entry_name, instr.line)
-    message = language.translated(message, place.file if place else "", launch.program.ptx)
+    message = vocabulary.warned(message, language.of_launch(place.file if place else "", launch.program.ptx))
     category = category or (KernelNote if level == NOTE else KernelWarning)
     warnings.warn_explicit(f"{name}: {message}", category, *where)
 

@@ -60,6 +60,9 @@ FUNCTIONS = {
     r"st\.release\.gpu": (
         'cute.arch.store(..., sem="release", scope="gpu")', "", "", 'tl.atomic_xchg(..., sem="release")',
         "cuda::memory_order_release"),
+    r"ld\.acquire\.gpu": (
+        'cute.arch.load(..., sem="acquire", scope="gpu")', "", "", 'tl.atomic_add(..., 0, sem="acquire")',
+        "cuda::memory_order_acquire"),
     r"pipeline\.(?:consumer_wait|producer_acquire)": _TRY_WAIT,
     r"pipeline\.(?:consumer_release|producer_commit)": _ARRIVE,
 }  # fmt: skip
@@ -84,6 +87,9 @@ PHRASES = {
     r"the scope \.gpu( at [^:]*)?: \.(?:cta|cluster) is": (
         r'`scope="gpu"`\1: the narrower one is', "", "", r'`scope="gpu"`\1: the narrower one is',
         r"`cuda::thread_scope_device`\1: the narrower one is"),
+    r"\(bar\.sync\): bar\.arrive there": (
+        "(`cute.arch.barrier`): `cute.arch.barrier_arrive` there", "",
+        "(`T.ptx.bar.sync`): `T.ptx.bar.arrive` there", "", "(the form that waits): the arrival there"),
     r"without use_pdl": ("", "", "", "without launch_pdl", "without programmatic stream serialization"),
     r" \(ask the predicate\)": (" ", " ", " ", " ", " "),
     r"without \.nc \(in CUDA C\+\+ (without `__ldg` and `const __restrict__`)\)": ("", "", "", "", r"\1"),
@@ -119,6 +125,17 @@ def said(fix: str, language: int | None) -> str:
     for word in _WORDS:
         fix = word.pattern.sub(functools.partial(_named, word, language), fix)
     return fix if language == CUTE else re.sub(_HINT, "", fix)
+
+
+def warned(message: str, language: int | None) -> str:
+    """A warning: its functions of CuTe become functions of a language, or are left out."""
+    if language in (None, CUTE):
+        return message
+    for word in _WORDS:
+        message = word.pattern.sub(
+            lambda match, word=word: _named(word, language, match) if match["hint"] else match[0], message
+        )
+    return re.sub(_HINT, "", message)
 
 
 def _named(word: _Word, language: int, match: re.Match) -> str:

@@ -9,6 +9,8 @@ from dsl.emulator.diagnosis.vocabulary import CUDA, CUTE, QUADRANTS, TIRX, TRITO
 
 FIXES = [
     ("wait there (bar.sync 3, 64), and count them", TIRX, "wait there (`T.ptx.bar.sync(3, 64)`), and count them"),
+    ("wait there (bar.sync): bar.arrive there does not wait", CUTE,
+     "wait there (`cute.arch.barrier`): `cute.arch.barrier_arrive` there does not wait"),
     ("write cp.async.wait_group 1 at line 3", CUDA, "write `__pipeline_wait_prior(1)` at line 3"),
     ("write cp.async.wait_group 1 at line 3", TRITON, "write cp.async.wait_group 1 at line 3"),
     ("write cp.async.bulk.wait_group.read 0 at line 3", CUDA,
@@ -41,6 +43,16 @@ FIXES = [
 @pytest.mark.parametrize(("fix", "language", "text"), FIXES)
 def test_a_fix_in_the_words_of_a_language(fix, language, text):
     assert vocabulary.said(fix, language) == text
+
+
+def test_a_warning_names_instructions_and_functions():
+    text = (
+        "the kernel has no bar.sync of barrier 3: fence.mbarrier_init (`cute.arch.mbarrier_init_fence`) is for copies"
+    )
+    rest = "the kernel has no bar.sync of barrier 3: {} is for copies"
+    assert vocabulary.warned(text, CUTE) == vocabulary.warned(text, None) == text
+    assert vocabulary.warned(text, CUDA) == rest.format("`cuda::ptx::fence_mbarrier_init`")
+    assert vocabulary.warned(text, TRITON) == rest.format("fence.mbarrier_init")
 
 
 @pytest.mark.parametrize("fix", sorted({fix for fix, *_ in FIXES}))

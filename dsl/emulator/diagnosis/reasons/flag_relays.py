@@ -14,6 +14,7 @@ from dsl.emulator.check.trail import Row
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Edit, Fix
 from dsl.emulator.diagnosis.reasons import flags
+from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import BARRIER, CLUSTER, READS, STORE, UPDATES
 
@@ -44,7 +45,8 @@ def of_weak_flag(between) -> str | None:
     if not (mine.kind ^ other.kind) & access.STRONG or mine.row.value != other.row.value:
         return None
     weak, strong = (other, mine) if mine.kind & access.STRONG else (mine, other)
-    if weak.writes == strong.writes:
+    reader = strong if weak.writes else weak
+    if weak.writes == strong.writes or not (_is_polled(between, reader.instr) or _acquires(reader.instr)):
         return None
     does = _WRITES if weak.writes else _READS
     return (
@@ -61,8 +63,29 @@ def _read_by_another(between) -> tuple[int, list[Row], Row] | None:
         for row in reversed(rows):
             instr = sites[row.site]
             if flags.is_strong(instr) and instr.traits & (READS | UPDATES) and row.rank < between.mine.row.rank:
-                return (thread, rows, row) if row.value != ctx.address else None
+                is_flag = row.value != ctx.address and _waits(between, instr, rows[rows.index(row) :])
+                return (thread, rows, row) if is_flag else None
     return None
+
+
+def _waits(between, instr: Instr, since: list[Row]) -> bool:
+    """Whether a read is for a flag: it is polled, acquires, or a fence comes after it."""
+    fenced = any(flags.is_fence(between.sites[row.site]) for row in since)
+    return fenced or _acquires(instr) or _is_polled(between, instr)
+
+
+def _acquires(instr: Instr) -> bool:
+    return not ordering.ACQUIRES.isdisjoint(instr.mods)
+
+
+def _is_polled(between, instr: Instr) -> bool:
+    functions = between.launch.program.module.functions
+    return any(
+        function.items[at] is instr
+        for function in functions.values()
+        for poll in polls(function, functions).values()
+        for at in poll.positions
+    )
 
 
 def _of_reader(between, thread: int, rows: list[Row], read: Row) -> _Lack | None:
@@ -71,7 +94,7 @@ def _of_reader(between, thread: int, rows: list[Row], read: Row) -> _Lack | None
     since = rows[rows.index(read) :]
     instr: Instr = sites[read.site]
     fenced = any(flags.is_fence(sites[row.site]) for row in since)
-    if not fenced and ordering.ACQUIRES.isdisjoint(instr.mods):
+    if not fenced and not _acquires(instr):
         return _Lack(
             f"make the read of the flag at {at} an acquire (a fence after it, or .acquire)",
             lambda: propose.change(launch, "an acquire", instr),
