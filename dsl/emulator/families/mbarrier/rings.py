@@ -15,6 +15,7 @@ from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.places import line_of
 from dsl.emulator.families.mbarrier import log as mbarrier_log
 from dsl.emulator.families.mbarrier.emit import State
+from dsl.emulator.ptx.traits import COPY
 
 MOST_STAGES = 8
 
@@ -156,7 +157,8 @@ class Words:
         pairs = [pair for row in self.pipelines for pair in zip(*row)]
         texts += [self._fix_of_parity(*pair, waited.get(pair[0].offset, 0)) for pair in pairs]
         texts += map(self._fix_of_count, those)
-        texts += [_fix_of_empty(full, empty) for full, empty in pairs if empty.offset in waited]
+        copies = any(each.traits & COPY and "bulk" in each.mods for each in self.launch.code.sites)
+        texts += [_fix_of_empty(full, empty, copies) for full, empty in pairs if empty.offset in waited]
         texts += [_fix_of_full(full) for full, _ in pairs if full.offset in waited]
         return next(filter(None, texts), None)
 
@@ -226,8 +228,8 @@ class Words:
         return f"filled{held}: {_counts(empty)} at the empty one; {state}"
 
 
-def _fix_of_empty(full: Barrier, one: Barrier) -> str | None:
-    is_told = _is_full([full]) or (one.noted["passed_new"] and not full.noted["passed_new"])  # which is the full one
+def _fix_of_empty(full: Barrier, one: Barrier, has_copies: bool) -> str | None:
+    is_told = _is_full([full]) or (one.noted["passed_new"] and not has_copies)  # which of both is the full one
     is_filled = is_told and full.state.parity != one.state.parity
     readers = one.missing_warps or (full.noted["waiters"] if is_filled and not one.usual else 0)
     if not readers or not one.state.pending:
