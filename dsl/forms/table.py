@@ -16,6 +16,7 @@ from dsl.forms.kinds import (
     integer,
     memory,
     tensor_core,
+    video,
     warp,
     warpgroup,
 )
@@ -35,6 +36,7 @@ def forms() -> Iterator[Form]:
         cluster,
         bulk,
         tensor_core,
+        video,
         warpgroup,
     ):
         yield from module.forms()

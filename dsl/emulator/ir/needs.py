@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 VERSIONS = {  # the least PTX version that knows a target. PTX ISA, release notes
-    "sm_70": "6.5", "sm_75": "6.5", "sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8", "sm_90": "7.8",
-    "sm_90a": "8.0", "sm_100": "8.6", "sm_100a": "8.6",
+    "sm_70": "6.5", "sm_72": "6.5", "sm_75": "6.5", "sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8",
+    "sm_90": "7.8", "sm_90a": "8.0", "sm_100": "8.6", "sm_100a": "8.6",
 }  # fmt: skip
 
 

@@ -52,6 +52,8 @@ class _Parser(Tokens):
         self.scopes: list[dict] = []
         self.function: Function  # the one whose text is read: set before anything below asks for it
         self.scope_count = 0
+        self.selectors: dict[int, str] = {}  # Instr.selectors of the instruction that is read, by operand
+        self.place_of_operand = 0
 
     # ** module level
 
@@ -383,6 +385,7 @@ class _Parser(Tokens):
     def instruction(self) -> None:
         start = self.at
         guard = None
+        self.selectors, self.place_of_operand = {}, 0
         if self.accept("@"):
             negated = self.accept("!")
             guard = self.operand()
@@ -392,6 +395,7 @@ class _Parser(Tokens):
         while not self.accept(";"):
             if self.accept(","):
                 continue
+            self.place_of_operand = len(operands)
             operands.append(self.operand())
         text = one_line(self.text[self.starts[start] : self.starts[self.at - 1] + 1])
         opcode, *mods = first.split(".")
@@ -399,7 +403,10 @@ class _Parser(Tokens):
             self.at = start
             raise self.error("expected an instruction")
         line = self.line(start)
-        self.function.items.append(Instr(opcode, tuple(mods), operands, guard, line, self.loc, text, self.callers))
+        instr = Instr(opcode, tuple(mods), operands, guard, line, self.loc, text, self.callers)
+        if self.selectors:
+            instr.selectors = tuple(self.selectors.get(place, "") for place in range(max(4, len(operands))))
+        self.function.items.append(instr)
 
     # ** operands
 
@@ -448,6 +455,9 @@ class _Parser(Tokens):
             return Imm(~inner.value if sign == "~" else -inner.value)
         if isinstance(inner, FloatImm) and sign == "-":
             return literals.negated(inner)
+        if isinstance(inner, Reg) and sign == "-":
+            self.selectors[self.place_of_operand] = f"-{self.selectors.get(self.place_of_operand, '')}"
+            return inner
         self.at = before
         raise self.error(f"expected {'an integer' if sign == '~' else 'a number'} after `{sign}`")
 
@@ -458,6 +468,10 @@ class _Parser(Tokens):
             return Imm(32)
         entry = self.lookup(token) if self.scopes else None
         if entry is None:
+            register, _, part = token.rpartition(".")
+            if self.scopes and isinstance(entry := self.lookup(register), Reg):
+                self.selectors[self.place_of_operand] = part
+                return entry
             if token[0] == "%":
                 return Special(token)
             if not (token[0].isalpha() or token[0] in "_$."):

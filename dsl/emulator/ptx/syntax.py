@@ -141,6 +141,7 @@ class Instr:
     `traits`: bits of ptx/traits.py, 0 until the table of rows has given them. `group`: the same number n for
     waits that peeks at mbarriers may spare, and -n for those peeks, which fail (families/order_dependence.py); else 0.
     `used_if`: the predicate of a load without which its thread uses nothing of it (ptx/used_loads.py); else None.
+    `selectors`: what video instructions write at registers, by operand: a part such as `h1`, after `-` if negated.
     """
 
     opcode: str
@@ -154,6 +155,7 @@ class Instr:
     traits: int = 0
     group: int = 0
     used_if: Any = None
+    selectors: tuple = ()
 
     @property
     def name(self) -> str:

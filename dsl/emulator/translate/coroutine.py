@@ -11,7 +11,7 @@ from dsl.emulator.machine import context, native
 from dsl.emulator.ptx.analysis import any_nan_registers, is_clustered, reachable
 from dsl.emulator.ptx.polling import PATIENCE, Poll, polls
 from dsl.emulator.ptx.syntax import Function, Instr, Label, Module, PtxError, Reg
-from dsl.emulator.ptx.traits import LOAD, STORE, UPDATES, WAIT
+from dsl.emulator.ptx.traits import LOAD, PARTS, STORE, UPDATES, WAIT
 
 _METADATA = """
 !0 = !{}
@@ -199,6 +199,8 @@ class Thread(Body):
         wanted = row.operands or isa.OPERANDS.get(instr.opcode)
         if wanted and (why := operand_grammar.problem(wanted, instr)):
             raise self.malformed(instr, why)
+        if instr.selectors and not row.traits & PARTS:
+            raise self.malformed(instr, f"`{instr.opcode}` takes no part of a register and no negated one")
         if self.gives_way and instr.traits & (LOAD | STORE | UPDATES) and PRIVATE.isdisjoint(instr.mods):
             self.suspend()
         self.set_widths(instr)

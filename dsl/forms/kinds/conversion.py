@@ -1,4 +1,4 @@
-"""Forms of cvt. PTX ISA 9.7.9.21."""
+"""Forms of cvt. PTX ISA 9.7.9.21, 9.7.9.22."""
 
 from __future__ import annotations
 
@@ -70,6 +70,14 @@ def eight_bits() -> Iterator[Form]:
             yield Form(name, f"{name} %d0, %a0;", operands("b16", 1), ("u4",), least="89:8.1")
 
 
+def packs() -> Iterator[Form]:
+    """9.7.9.22."""
+    for kind in ("u16", "s16"):
+        yield simple(f"cvt.pack.sat.{kind}.s32", "s32 s32", "b32")
+    for kind in ("u8", "s8", "u4", "s4", "u2", "s2"):
+        yield simple(f"cvt.pack.sat.{kind}.s32.b32", "s32 s32 b32", "b32")
+
+
 def _cvt(name: str, target: str, source: str) -> Form:
     if width(target) == 8:  # the register is wider: the bits above the result are extended
         return Form(name, f"{name} %d0, %a0;", operands(source, 1), ("u2",))
@@ -91,3 +99,4 @@ def forms() -> Iterator[Form]:
     yield from integers()
     yield from floats()
     yield from eight_bits()
+    yield from packs()

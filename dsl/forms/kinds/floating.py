@@ -48,6 +48,8 @@ def arithmetic() -> Iterator[Form]:
             yield simple(f"fma.rn{each}.relu.{kind}", f"{kind} {kind} {kind}", kind)
     for kind in ("bf16", "bf16x2"):
         yield simple(f"fma.rn.relu.{kind}", f"{kind} {kind} {kind}", kind)
+    for kind, each in itertools.product(("f16", "f16x2", "bf16", "bf16x2"), options(("", "relu"))):
+        yield simple(f"fma.rn.oob{each}.{kind}", f"{kind} {kind} {kind}", kind)
     for opcode, count in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
         for each in options(ROUNDINGS, ("", "ftz")):
             yield _pair(f"{opcode}{each}.f32x2", count)
@@ -167,6 +169,11 @@ def sets() -> Iterator[Form]:
         yield simple(f"set.{word}.{result}.f16", "f16 f16", result)
         yield simple(f"set.{word}.ftz.{result}.f16", "f16 f16", result)
         yield simple(f"set.{word}.{result}.bf16", "bf16 bf16", result)
+    for word, kind in itertools.product(_FLOAT_COMPARISONS, ("f16x2", "bf16x2")):
+        for result in ("u32", "s32", kind):
+            yield simple(f"set.{word}.{result}.{kind}", f"{kind} {kind}", result)
+        if kind == "f16x2":
+            yield simple(f"set.{word}.ftz.{kind}.{kind}", f"{kind} {kind}", kind)
     for word, result in itertools.product((*_INT_COMPARISONS, *_UNSIGNED), ("u32", "s32", "f32")):
         for kind in ("u16", "s16", "u32", "s32", "u64", "s64"):
             if kind[0] == "u" or word in _INT_COMPARISONS:

@@ -79,7 +79,12 @@ def bits() -> Iterator[Form]:
             yield simple(f"bfind.{sign}{size}", f"{sign}{size}", "u32")
             yield simple(f"bfind.shiftamt.{sign}{size}", f"{sign}{size}", "u32")
             yield simple(f"bfe.{sign}{size}", f"{sign}{size} b32 b32", f"{sign}{size}")
+    base = "and.b32 %t, %a1, 31;\nfns.b32 %d0, %a0, %t, {};"
+    yield text_form("fns.b32", base.format("%a2"), "b32 b32 s32", "b32")
+    yield text_form("fns.b32.near", "rem.s32 %u, %a2, 7;\n" + base.format("%u"), "b32 b32 s32", "b32")
     for mode in ("clamp", "wrap"):
+        for kind in ("u32", "s32"):
+            yield simple(f"szext.{mode}.{kind}", f"{kind} u32", kind)
         yield simple(f"bmsk.{mode}.b32", "b32 b32", "b32")
     for a in ("u32", "s32"):
         for b in ("u32", "s32"):

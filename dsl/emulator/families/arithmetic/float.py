@@ -7,12 +7,15 @@ If only f32 arithmetic reads an f32 result, its NaN becomes canonical later: ana
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dsl.emulator.families.arithmetic import rounding
 from dsl.emulator.ptx.analysis import is_chained
-from dsl.emulator.ptx.syntax import TYPE_BITS, Pair, type_of
+from dsl.emulator.ptx.syntax import TYPE_BITS, type_of
 
 CANONICAL = {"f32": "0x7FFFFFFFE0000000", "f16": "32767", "bf16": "32767"}
 LEAST_NORMAL = {"f32": "0x3810000000000000", "f64": "0x0010000000000000", "f16": "0x3F10000000000000"}
+OUT_OF_BOUNDS = 0x7FF7  # what others saw TMA fill with on an H100
 LLVM = {"f32": "float", "f64": "double"}
 SUFFIX = {"float": "f32", "double": "f64"}
 
@@ -170,6 +173,14 @@ def _element(body, instr, operation: str, bits: list[str], kind: str) -> str:
     return narrow(body, result, kind)
 
 
+def _zero_out_of_bounds(body, value: str, operands: list[str]) -> str:
+    """.oob of f16 and bf16: 0 where an operand is the NaN that TMA fills boxes with. PTX ISA 9.7.4.4, 5.5."""
+    flag = "false"
+    for each in operands:
+        flag = body.or_(flag, body.cmp("eq", each, OUT_OF_BOUNDS, "i16"), "i1")
+    return body.select(flag, 0, value, "i16")
+
+
 def per_element(body, instr, kind: str, operands: list, function) -> None:
     """Apply `function(bits of each operand, element kind)` to a scalar or to both halves of a pair."""
     if not kind.endswith("x2"):
@@ -191,11 +202,12 @@ def arithmetic(operation: str):
     """add, sub, mul, fma, div.rn, sqrt.rn: IEEE operations."""
 
     def emit(body, instr):
-        kind = type_of(instr)
+        def element(bits, kind):
+            value = _element(body, instr, operation, bits, kind)
+            return _zero_out_of_bounds(body, value, bits) if "oob" in instr.mods else value
+
         body.takes_any_nan = is_chained(instr)
-        per_element(
-            body, instr, kind, instr.operands[1:], lambda bits, each: _element(body, instr, operation, bits, each)
-        )
+        per_element(body, instr, type_of(instr), instr.operands[1:], element)
         body.takes_any_nan = False
 
     return emit
@@ -419,15 +431,12 @@ def compare(body, instr, a, b) -> str:
     return _compare_bits(body, instr, kind, body.read(a, bits), body.read(b, bits))
 
 
-def compare_pair(body, instr) -> None:
-    """setp.f16x2 / bf16x2: p from the low halves, q from the high ones."""
-    kind = type_of(instr)
+def compare_pair(body, instr) -> Iterator[str]:
+    """The i1 of the low halves of f16x2 or bf16x2, then that of the high ones, combined with the predicate."""
+    kind = instr.mods[-1]
     whole = [body.read(o, 32) for o in instr.operands[1:3]]
-    pair = instr.operands[0]
-    for i, destination in enumerate((pair.first, pair.second) if isinstance(pair, Pair) else (pair,)):
+    for i in range(2):
         parts = [body.op(f"trunc i32 {body.lshr(w, 16 * i)} to i16") for w in whole]
         flag = _compare_bits(body, instr, kind[:-2], *parts)
         combine = next((m for m in instr.mods[1:] if m in ("and", "or", "xor")), None)
-        if combine:
-            flag = body.op(f"{combine} i1 {flag}, {body.read(instr.operands[3], 1)}")
-        body.write(destination, flag, 1)
+        yield body.op(f"{combine} i1 {flag}, {body.read(instr.operands[3], 1)}") if combine else flag

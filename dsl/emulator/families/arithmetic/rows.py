@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from dsl.emulator.families.arithmetic import float as floating, integer
+from dsl.emulator.families.arithmetic import bits, float as floating, integer
 from dsl.emulator.ir.rows import BF, BITS, HALF, INT, ROUND, WORDS, Rows
 from dsl.emulator.ptx.traits import ARITHMETIC, COMPUTES, IDLE, MOVES, REPEATS
 
@@ -26,13 +26,15 @@ _row("div rem", "9.7.1.8", INT, integer.divide)
 _row("abs", "9.7.1.10", "s16/s32/s64", integer.absolute)
 _row("neg", "9.7.1.11", "s16/s32/s64", integer.negate)
 _steady("min max", "9.7.1.12", f"{INT}/{PAIRS} | relu s16x2/s32 @90:8.0", integer.minmax)
-_steady("popc", "9.7.1.14", "b32/b64", integer.count("ctpop"))
-_row("clz", "9.7.1.15", "b32/b64", integer.count("ctlz", ", i1 false"))
-_row("bfind", "9.7.1.16", f"?shiftamt {WORDS}", integer.find_leading)
-_row("brev", "9.7.1.18", "b32/b64", integer.reverse)
-_row("bfe", "9.7.1.19", WORDS, integer.extract)
-_row("bfi", "9.7.1.20", "b32/b64", integer.insert)
-_row("bmsk", "9.7.1.22", "clamp/wrap b32 @:7.6", integer.bit_mask)
+_steady("popc", "9.7.1.14", "b32/b64", bits.count("ctpop"))
+_row("clz", "9.7.1.15", "b32/b64", bits.count("ctlz", ", i1 false"))
+_row("bfind", "9.7.1.16", f"?shiftamt {WORDS}", bits.find_leading)
+_row("fns", "9.7.1.17", "b32", bits.find_nth_set)
+_row("brev", "9.7.1.18", "b32/b64", bits.reverse)
+_row("bfe", "9.7.1.19", WORDS, bits.extract)
+_row("bfi", "9.7.1.20", "b32/b64", bits.insert)
+_row("szext", "9.7.1.21", "clamp/wrap u32/s32 @:7.6", bits.extend_field)
+_row("bmsk", "9.7.1.22", "clamp/wrap b32 @:7.6", bits.bit_mask)
 _row("dp4a", "9.7.1.23", "u32/s32 u32/s32", integer.dot)
 _row("dp2a", "9.7.1.24", "^lo/hi u32/s32 u32/s32", integer.dot)
 ROWS.add("addc", "9.7.2.2", f"?cc {WORDS}", integer.with_carry("add"))
@@ -50,7 +52,12 @@ for _opcode, _operation, _section in (("add", "fadd", 3), ("sub", "fsub", 4), ("
     _sum(_opcode, f"9.7.4.{_section - 2}", f"?rn ?ftz ?sat {HALF} | ?rn {BF} @90", floating.arithmetic(_operation))
 _sum("fma", "9.7.3.6", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64 | {ROUND} ?ftz f32x2 @100", floating.arithmetic("fma"))
 _sum("mad", "9.7.3.7", f"{ROUND} ?ftz ?sat f32 | {ROUND} f64", floating.arithmetic("fma"))
-_sum("fma", "9.7.4.4", f"rn ?ftz ?sat/relu@80 {HALF} | rn ?relu {BF}", floating.arithmetic("fma"))
+_sum(
+    "fma",
+    "9.7.4.4",
+    f"rn ?ftz ?sat/relu@80 {HALF} | rn ?relu {BF} | rn oob ?sat/relu {HALF} @90:8.1 | rn oob ?relu {BF} @90:8.1",
+    floating.arithmetic("fma"),
+)
 for _opcode, _operation, _section in (("add", "fadd", 1), ("sub", "fsub", 2), ("fma", "fma", 3)):
     _rounds = ROUND if _opcode == "fma" else f"?{ROUND}"
     _operands = "=1 2 2 1" if _opcode == "fma" else "=1 2 1"
@@ -101,10 +108,11 @@ OPERANDS = {
     "=w1 1 1": "mul",
     "=w1 1 1 w1": "mad madc",
     "=1 1 1 1": "mad24 sad fma prmt",
-    "=1 1 u32": "shl shr",
+    "=1 1 u32": "shl shr szext",
     "=1 1 u32 u32": "bfe",
     "=1 1 1 u32 u32": "bfi",
     "=u32 u32 u32": "bmsk",
+    "=1 1 u32 s32": "fns",
     "=u32 1 2 u32": "dp4a dp2a",
     "=1 1 1 pred": "selp",
     "=1 1 1 2": "slct",

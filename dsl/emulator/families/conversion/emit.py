@@ -7,6 +7,7 @@ from dsl.emulator.families.arithmetic.float import LLVM, SUFFIX, double_to_odd_f
 from dsl.emulator.families.conversion import float8
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, PtxError, Sym, Vec, type_of
 
+_TRUE = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}  # what set gives; of integers all ones
 _TO_INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
 
@@ -50,8 +51,8 @@ def move(body, instr):
 
 def set_predicate(body, instr):
     """setp: p[|q] = (a cmp b) [boolop c]; q is (!(a cmp b)) [boolop c]."""
-    if type_of(instr).endswith("x2"):
-        return floating.compare_pair(body, instr)
+    if instr.mods[-1].endswith("x2"):
+        return _set_predicates(body, instr)
     flag = _comparison(body, instr)
     destination = instr.operands[0]
     first, second = (destination.first, destination.second) if isinstance(destination, Pair) else (destination, None)
@@ -67,6 +68,14 @@ def set_predicate(body, instr):
     return None
 
 
+def _set_predicates(body, instr) -> None:
+    """setp of packed halves: p from the low halves, q from the high ones."""
+    pair = instr.operands[0]
+    destinations = (pair.first, pair.second) if isinstance(pair, Pair) else (pair,)
+    for destination, flag in zip(destinations, floating.compare_pair(body, instr)):
+        body.write(destination, flag, 1)
+
+
 def _comparison(body, instr) -> str:
     a, b = instr.operands[1:3]
     kind = instr.mods[-1]
@@ -74,15 +83,23 @@ def _comparison(body, instr) -> str:
 
 
 def set_value(body, instr):
-    """set: all ones (or 1.0) where the comparison holds, else 0."""
+    """set: all ones (or 1.0) where the comparison holds, else 0; of packed halves in each half."""
+    if instr.mods[-1].endswith("x2"):
+        return _set_halves(body, instr)
     flag = _comparison(body, instr)
     combine = next((m for m in instr.mods[1:] if m in ("and", "or", "xor")), None)
     if combine:
         flag = body.op(f"{combine} i1 {flag}, {body.read(instr.operands[3], 1)}")
     kind = instr.mods[-2]
     bits = TYPE_BITS[kind]
-    one = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}.get(kind, -1)
-    body.write(instr.operands[0], body.select(flag, one, 0, f"i{bits}"), bits)
+    body.write(instr.operands[0], body.select(flag, _TRUE.get(kind, -1), 0, f"i{bits}"), bits)
+    return None
+
+
+def _set_halves(body, instr) -> None:
+    one = _TRUE.get(instr.mods[-2].removesuffix("x2"), 0xFFFF)
+    low, high = (body.select(flag, one, 0) for flag in floating.compare_pair(body, instr))
+    body.write(instr.operands[0], body.or_(low, body.shl(high, 16)), 32)
 
 
 # ** cvt
@@ -264,3 +281,21 @@ def _integer_to_float(body, instr, value: str, target: str, source: str) -> str:
     if "sat" in instr.mods:
         number = saturate(body, number)
     return _narrow_directed(body, instr, number, target, mode)
+
+
+def pack(body, instr):
+    """cvt.pack: a and b clamped to the range of a small type, a above b; c moves up into the bits above, or is lost."""
+    kind = instr.mods[2]
+    bits = int(kind[1:])
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+    above, below = (
+        body.op(
+            f"call i32 @llvm.smin.i32(i32 {body.op(f'call i32 @llvm.smax.i32(i32 {each}, i32 {low})')}, i32 {high})"
+        )
+        for each in (body.read(operand, 32) for operand in instr.operands[1:3])
+    )
+    ones = (1 << bits) - 1
+    value = body.or_(body.shl(body.and_(above, ones), bits), body.and_(below, ones))
+    if bits < 16:
+        value = body.or_(value, body.shl(body.read(instr.operands[3], 32), 2 * bits))
+    body.write(instr.operands[0], value, 32)

@@ -27,6 +27,7 @@ _row(
     (
         f"{_FLOATS} ?ftz u32/s32/f32/f16/{_BF16} >f32 | {_FLOATS} u32/s32/f32/f16/{_BF16} >f64",
         f"{_FLOATS} ?ftz u32/s32/u16/s16/f16/{_BF16} >f16 | {_FLOATS} u32/s32/u16/s16/bf16 >bf16 @90",
+        f"{_FLOATS} ?ftz u32/s32/f16x2 >f16x2 | {_FLOATS} u32/s32/bf16x2 >bf16x2 @90",
     ),
     convert.set_value,
 )
@@ -54,6 +55,15 @@ _row(
     ),
     convert.convert,
     traits=COMPUTES | IDLE | REPEATS | WIDER,
+)
+
+_row("cvt", "9.7.9.22", "^pack sat u16/s16 >s32 @72", convert.pack, operands="=u32 s32 s32")
+_row(
+    "cvt",
+    "9.7.9.22",
+    "^pack sat u8/s8/u4@75/s4@75/u2@75/s2@75 >s32 >b32 @72",
+    convert.pack,
+    operands="=u32 s32 s32 b32",
 )
 
 OPERANDS = {"* *": "mov", "=~1 ~%2 ~2?": "cvt", "=1 2 2 pred?": "set", "=pred_ 1 1 pred?": "setp"}

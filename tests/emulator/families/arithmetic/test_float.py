@@ -279,6 +279,26 @@ def test_a_pair_is_two_halves(machine, kind, operation):
         np.testing.assert_array_equal((got >> np.uint32(shift)).astype(np.uint16), alone)
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f16x2", "bf16x2"])
+@pytest.mark.parametrize("relu", ["", ".relu"])
+def test_fma_oob_gives_zero_where_a_half_is_out_of_bounds(machine, kind, relu):
+    """Each half for itself; the NaN is the one that TMA fills with, a NaN beside it is not meant."""
+    rng = np.random.default_rng(5)
+    halves = [patterns(kind.removesuffix("x2"), seed).astype(np.uint32) for seed in range(6)]
+    for each in halves:
+        each[rng.random(len(each)) < 0.1] = 0x7FF7
+        each[rng.random(len(each)) < 0.05] = rng.choice([0x7FF6, 0xFFF7, 0x7FFF])
+    is_pair = kind.endswith("x2")
+    arrays = [low | high << 16 if is_pair else low.astype(np.uint16) for low, high in zip(halves[::2], halves[1::2])]
+    got, plain = (
+        machine.each(f"fma.rn{oob}{relu}.{kind} %d, %a, %b, %c;", *arrays, out=arrays[0].dtype) for oob in (".oob", "")
+    )
+    for shift in (0, 16)[: 1 + is_pair]:
+        out = np.any([each >> shift & 0xFFFF == 0x7FF7 for each in arrays], axis=0)
+        np.testing.assert_array_equal(got >> shift & 0xFFFF, np.where(out, 0, plain >> shift & 0xFFFF))
+        assert 0 < out.sum() < len(out)
+
+
 APPROXIMATE = {  # name: (function, largest relative error, largest absolute error), PTX ISA
     "ex2.approx.f32": (np.exp2, 2.0**-22, 2.0**-149),
     "rcp.approx.f32": (lambda x: 1 / x, 2.0**-23, 0),

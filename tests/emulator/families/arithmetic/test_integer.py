@@ -131,44 +131,6 @@ def test_three_operands(machine, name, kind, out, function):
     np.testing.assert_array_equal(got, expect(function, TYPES[out], a, b, c))
 
 
-def bit_field(a: int, b: int, c: int, bits: int, signed: bool) -> int:
-    """The pseudo-code of bfe, on the unsigned pattern of a."""
-    a &= (1 << bits) - 1
-    position, length = b & 255, c & 255
-    sign = 0 if not signed or length == 0 else a >> min(position + length - 1, bits - 1) & 1
-    picked = [a >> (position + i) & 1 if i < length and position + i < bits else sign for i in range(bits)]
-    return sum(bit << i for i, bit in enumerate(picked))
-
-
-@pytest.mark.parametrize("kind", ["u32", "s32", "u64", "s64"])
-def test_bfe(machine, kind):
-    a, b, c = patterns(kind, 9), patterns("u32", 10), patterns("u32", 11)
-    b[::2] %= 40
-    c[1::2] %= 40
-    got = machine.each(f"bfe.{kind} %d, %a, %b, %c;", a, b, c, out=TYPES[kind])
-    bits = int(kind[1:])
-    np.testing.assert_array_equal(got, expect(lambda *v: bit_field(*v, bits, kind[0] == "s"), TYPES[kind], a, b, c))
-
-
-def bit_insert(a: int, b: int, c: int, d: int, bits: int) -> int:
-    """The pseudo-code of bfi."""
-    position, length = c & 255, d & 255
-    for i in range(length):
-        if position + i < bits:
-            b = b & ~(1 << position + i) | (a >> i & 1) << position + i
-    return b
-
-
-@pytest.mark.parametrize("bits", [32, 64])
-def test_bfi(machine, bits):
-    kind = f"b{bits}"
-    a, b, c, d = patterns(kind, 12), patterns(kind, 13), patterns("u32", 14), patterns("u32", 15)
-    c[::2] %= 40
-    d[1::2] %= 40
-    got = machine.each(f"bfi.{kind} %d, %a, %b, %c, %e;", a, b, c, d, out=TYPES[kind])
-    np.testing.assert_array_equal(got, expect(lambda *v: bit_insert(*v, bits), TYPES[kind], a, b, c, d))
-
-
 def funnel(a: int, b: int, c: int, left: bool, wrap: bool) -> int:
     n = c & 31 if wrap else min(c, 32)
     both = b << 32 | a

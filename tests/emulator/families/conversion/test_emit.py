@@ -187,6 +187,40 @@ def test_set_gives_all_ones_or_one(machine):
                                   (a < b).astype(np.float32))  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["f16x2", "bf16x2"])
+@pytest.mark.parametrize("result", ["u32", "s32", "same"])
+@pytest.mark.parametrize("name", ["set.lt", "set.geu.and", "set.nan.xor", "set.ne.or"])
+def test_set_of_packed_halves_is_that_of_each_half(machine, name, kind, result):
+    element = kind[:-2]
+    halves = [[oracle.patterns(element, seed + 10 * half)[:2000] for seed in range(2)] for half in range(2)]
+    pairs = [low.astype(np.uint32) | high.astype(np.uint32) << np.uint32(16) for low, high in zip(*halves)]
+    of_half, of_pair = (element, kind) if result == "same" else ("u16", result)
+    flags = np.arange(2000, dtype=np.uint32) // 7 % 2
+    third = ", %q" if name.count(".") == 2 else ""
+    text = "setp.ne.u32 %q, %c, 0; {} %d, %a, %b" + third + ";"
+    got = machine.each(text.format(f"{name}.{of_pair}.{kind}"), *pairs, flags, out=np.uint32)
+    for shift, arrays in zip((0, 16), halves):
+        alone = machine.each(text.format(f"{name}.{of_half}.{element}"), *arrays, flags, out=np.uint16)
+        np.testing.assert_array_equal(got >> np.uint32(shift) & 0xFFFF, alone)
+
+
+@pytest.mark.parametrize("kind", ["u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"])
+def test_cvt_pack(machine, kind):
+    a, b, c = (integers("s32", seed) for seed in (20, 21, 22))
+    for each in (a, b):
+        each[::2] %= 40
+    bits = int(kind[1:])
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+    third = ".b32 %d, %a, %b, %c;" if bits < 16 else " %d, %a, %b;"
+    got = machine.each(f"cvt.pack.sat.{kind}.s32{third}", a, b, c, out=np.uint32)
+
+    def packed(a: int, b: int, c: int) -> int:
+        above, below = (min(max(each, low), high) & (1 << bits) - 1 for each in (a, b))
+        return (c << 2 * bits | above << bits | below) & 0xFFFFFFFF
+
+    np.testing.assert_array_equal(got, np.array([packed(*map(int, row)) for row in zip(a, b, c)], np.uint32))
+
+
 def test_slct_picks_by_sign(machine):
     a, b, c = integers("u32", 16), integers("u32", 17), integers("s32", 18)
     np.testing.assert_array_equal(
