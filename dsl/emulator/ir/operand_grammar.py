@@ -13,7 +13,8 @@ A row's text has a word for each operand:
     []         an address in brackets;  [d] of a tensor map, with a coordinate for each dimension
     {4}u32     four values in braces, {x}u32 the number in `.x2`, {p}u16 one for each dimension but two
     {v}1       the number in `.v2` or `.v4`; without them a value, in braces or not
-    {mk}2      a thread's part of a matrix of m x k elements, in registers of the kind that such elements have
+    {mk}2      a thread's part of a matrix of m x k elements, in registers of the kind that such elements have;
+               {mh}2  the same of half of its columns
     *          anything: the emitter looks at it
     x?         may be left out, with all that follow
     x@sp       is there if, and only if, `.sp` is among the modifiers
@@ -35,12 +36,14 @@ from typing import Any
 
 from dsl.emulator.ptx.syntax import SINK, TYPE_BITS, Addr, FloatImm, Imm, Instr, Not, Pair, Reg, Special, Sym, Vec
 
-_COUNT = r"(?:\{(\d+|x|p|v|mn|mk|kn)\})?"
+_COUNT = r"(?:\{(\d+|x|p|v|mn|mk|mh|kn)\})?"
 _BARE = r"(\[d?\])|(\*)|(n)(?:=(-?\d+(?:/-?\d+|\.\.\d+)*))?"
 _WORD = re.compile(rf"(=)?(~)?(%)?{_COUNT}(?:(w?)([1-4])|{_BARE}|([a-z]+\d*(?:x2)?))(_)?(?:(\?)|@([\w:]+))?")
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 # the type of registers that hold elements of a type; elements of other types are in registers of the same type
-_REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys(("s8", "u8", "e4m3", "e5m2"), "b32")
+_REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys(
+    ("s8", "u8", "e4m3", "e5m2", "s4", "u4", "b1"), "b32"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +118,13 @@ class Operand:
                 return _vector(modifiers)
             case "p":
                 return _dimensions(modifiers) - 2
-            case "mn" | "mk" | "kn":
+            case "mn" | "mk" | "mh" | "kn":
                 return _part(self.count, wanted, modifiers)
         return int(self.count)
 
     def _wrong_list(self, given: Any, wanted: str, count: int) -> str:
         """The list in braces that it must be, and the first difference; '' if there is none."""
-        if self.count in ("mn", "mk", "kn"):
+        if self.count in ("mn", "mk", "mh", "kn"):
             wanted = _REGISTER_TYPE.get(wanted, wanted)
         noun = ("register" if self.is_written else "value") + "s" * (count != 1)
         must = f"{count} {noun} of .{wanted} in braces"
@@ -215,7 +218,7 @@ def _part(sides: str, kind: str, modifiers: Sequence[str]) -> int:
     """How many registers of a thread hold its part of a matrix: a warp has it, or a warpgroup; or, of the shape
     m8n8k4 of f16, eight threads."""
     m, n, k = next(tuple(map(int, found.groups())) for each in modifiers if (found := _SHAPE.fullmatch(each)))
-    extents = {"m": m, "n": n, "k": k}
+    extents = {"m": m, "n": n, "k": k, "h": k // 2}
     threads = 128 if m == 64 else 8 if (m, n, k) == (8, 8, 4) and "f64" not in modifiers else 32
     bits = extents[sides[0]] * extents[sides[1]] * TYPE_BITS[kind] // threads
     return bits // (64 if kind == "f64" else 32)

@@ -43,7 +43,9 @@ enum class Kind : u32 {
   b1 = wgmma::B1,
   f64,
   f32,
-  s32
+  s32,
+  s4,
+  u4
 };
 
 // Elements of memory: floats as float, integers as i32.
@@ -54,7 +56,11 @@ template <Kind kind, int count> [[gnu::always_inline]] inline auto widened(const
   using Words = Vector<u32, count>;
   if constexpr (kind == Kind::s8) return to<Vector<i32, count>>(load<Vector<signed char, count>>(raw));
   else if constexpr (kind == Kind::u8) return to<Vector<i32, count>>(load<Vector<u8, count>>(raw));
-  else if constexpr (kind == Kind::f16) return to<Wide>(load<Halves>(raw));
+  else if constexpr (kind == Kind::s4 || kind == Kind::u4) {
+    static_assert(count == 8);
+    Words top = load<u32>(raw) << Words{28, 24, 20, 16, 12, 8, 4, 0};
+    return kind == Kind::s4 ? as<Vector<i32, count>>(top) >> 28 : as<Vector<i32, count>>(top >> 28);
+  } else if constexpr (kind == Kind::f16) return to<Wide>(load<Halves>(raw));
   else if constexpr (kind == Kind::bf16) return as<Wide>(to<Words>(load<Shorts>(raw)) << 16);
   else if constexpr (kind == Kind::tf32) return as<Wide>(load<Words>(raw) & 0xFFFFE000u);
   else {

@@ -1,4 +1,4 @@
-"""Probes of tensor cores: mma.sync of every shape and type. PTX ISA 9.7.14.5.14.
+"""Probes of tensor cores: mma.sync and mma.sp.sync of every shape and type. PTX ISA 9.7.14.5.14, 9.7.14.6.3.
 
 A warp is one probe. The operands of a warp are of one of KINDS, and some probes have few elements that are not zero,
 so that a disagreement has a small input.
@@ -11,7 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma, a_element, b_element, c_element
+from dsl.emulator.tensor_core import fragments
+from dsl.emulator.tensor_core.fragments import BITS, Mma, a_element, b_element, c_element
 from dsl.forms.form import Form
 from dsl.forms.kinds.warp import LANES, warp_form
 
@@ -79,10 +80,10 @@ def keep(columns: np.ndarray) -> None:
         columns[number][:, [column for column in range(k) if column not in chosen]] = 0
 
 
-def probe(form: Mma) -> Form:
-    """The form of mma as a kernel of PROBES warps."""
+def probe(form: Mma, variant: str = "") -> Form:
+    """The form of mma as a kernel of PROBES warps; `variant`: of mma.sp."""
     m, n, k = form.m, form.n, form.k
-    a = elements(form.a, m * k, 1).reshape(PROBES, m, k)
+    a = elements(form.a, m * form.terms, 1).reshape(PROBES, m, form.terms)
     b = elements(form.b, n * k, 2).reshape(PROBES, n, k)
     c = elements(form.c, m * n, 3).reshape(PROBES, m, n)
     keep(a)
@@ -99,11 +100,24 @@ def probe(form: Mma) -> Form:
     operands += [_register(c, form.c, halves, partial(c_element, index=halves * each)) for each in range(counts[2])]
     names = iter(f"%a{index}" for index in range(sum(counts)))
     lists = ["{" + ", ".join(next(names) for _ in range(count)) + "}" for count in counts]
-    types = f"{form.c}.{form.a}.{form.b}.{form.c}"
-    name = f"mma.sync.aligned.m{m}n{n}k{k}.row.col{'.satfinite' * form.saturates}.{types}"
+    if form.is_sparse:
+        operands.append(metadata(form.a))
+        lists += [f"%a{sum(counts)}", "0"]
+    types = f"{form.c}.{form.a}.{form.b}.{form.c}" + f".{form.operation}.popc" * bool(form.operation)
+    name = f"mma{variant}.sync.aligned.m{m}n{n}k{k}.row.col{'.satfinite' * form.saturates}.{types}"
     text = f"{name} {{{', '.join(f'%d{index}' for index in range(counts[2]))}}}, {', '.join(lists)};"
     results = ("u8" if form.c == "f64" else "u4",) * counts[2]
     return warp_form(name, text, operands, results, by_model=form.c in ("f16", "f32"), least="80")
+
+
+def metadata(kind: str) -> np.ndarray:
+    """The places of the elements of a sparse A, eight chunks a word: all in order, as the ISA wants them."""
+    raw = np.random.PCG64([9, sum(kind.encode())]).random_raw(PROBES * LANES)
+    chunks = np.array([4, 14] if kind == "tf32" else [4, 8, 9, 12, 13, 14], np.uint64)
+    words = np.zeros(PROBES * LANES, np.uint64)
+    for each in range(8):
+        words |= chunks[(raw >> np.uint64(8 * each) & np.uint64(255)) % np.uint64(len(chunks))] << np.uint64(4 * each)
+    return words.astype("u4")
 
 
 def _register(matrix: np.ndarray, kind: str, pack: int, first, step: tuple[int, int] = (0, 1)) -> np.ndarray:
@@ -117,8 +131,6 @@ def _register(matrix: np.ndarray, kind: str, pack: int, first, step: tuple[int, 
 
 
 def forms() -> Iterator[Form]:
-    for shape, rows in SHAPES.items():
-        for types in rows:
-            yield probe(Mma(*shape, *types))
-            if types[2] == "s32":
-                yield probe(Mma(*shape, *types, saturates=True))
+    for form in fragments.forms():
+        for variant in (".sp", ".sp::ordered_metadata") if form.is_sparse else ("",):
+            yield probe(form, variant)

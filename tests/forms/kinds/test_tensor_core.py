@@ -2,15 +2,19 @@
 
 import numpy as np
 
-from dsl.emulator.tensor_core.fragments import SHAPES
+from dsl.emulator.tensor_core.fragments import SHAPES, SPARSE_SHAPES
 from dsl.forms.kinds import tensor_core
 
 
 def test_every_shape_and_type_is_probed():
-    names = [form.name for form in tensor_core.forms()]
+    every = [form.name for form in tensor_core.forms()]
+    names = [name for name in every if ".sp" not in name]
     integers = sum(types[2] == "s32" for rows in SHAPES.values() for types in rows)
     assert len(names) == sum(map(len, SHAPES.values())) + integers
     assert "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32" in names
+    saturating = sum(types[2] == "s32" for rows in SPARSE_SHAPES.values() for types in rows)
+    for variant in ("mma.sp.", "mma.sp::ordered_metadata."):
+        assert sum(name.startswith(variant) for name in every) == sum(map(len, SPARSE_SHAPES.values())) + saturating
 
 
 def test_kinds_of_operands_are_what_they_are_called():

@@ -12,24 +12,28 @@ from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.operands import space_of
-from dsl.emulator.tensor_core.fragments import BITS, SHAPES, Mma
+from dsl.emulator.tensor_core.fragments import BITS, SHAPES, SPARSE_SHAPES, Mma
 
+_SPARSE = frozenset({"sp", "sp::ordered_metadata"})
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 
 
 def mma(body, instr):
-    """mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c."""
+    """mma{.sp}.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c{, metadata, selector}."""
     match = next(filter(None, map(_SHAPE.match, instr.mods)))
     types = [m for m in instr.mods if m in BITS]
     d, a, b, c = types
     m, n, k = (int(each) for each in match.groups())
-    if d != c or (a, b, c) not in SHAPES.get((m, n, k), ()):
+    is_sparse = not _SPARSE.isdisjoint(instr.mods)
+    if d != c or (a, b, c) not in (SPARSE_SHAPES if is_sparse else SHAPES).get((m, n, k), ()):
         raise body.refuse(instr, "the emulator does not support this form")
-    form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods)
+    operation = next((each for each in instr.mods if each in ("xor", "and")), "")
+    form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods, operation, is_sparse)
     words, operands = [], instr.operands
     bits = 64 if c == "f64" else 32
-    for operand in operands[1:]:
+    for operand in operands[1:4]:
         words += [(body.read(item, bits), bits) for item in operand.items]
+    words += [(body.read(operand, 32), 32) for operand in operands[4:]]
     area = _meet(body, instr, functions.of_mma(form, body.places.tensor_core.name), words)
     _take(body, area, operands[0].items, 0, bits)
 

@@ -24,10 +24,10 @@ MOVMATRIX = "emu_movmatrix_trans"
 
 def _of_warps() -> set[str]:
     """All that a warp's lanes compute together."""
-    forms = [Mma(*shape, *types) for shape, rows in fragments.SHAPES.items() for types in rows]
-    forms += [Mma(form.m, form.n, form.k, form.a, form.b, form.c, True) for form in forms if form.c == "s32"]
     matrices = itertools.product(("ldmatrix", "stmatrix"), (1, 2, 4), (False, True))
-    return {of_mma(form, core) for form in forms for core in TENSOR_CORES} | {of_matrices(*each) for each in matrices}
+    return {of_mma(form, core) for form in fragments.forms() for core in TENSOR_CORES} | {
+        of_matrices(*each) for each in matrices
+    }
 
 
 SIGNATURES = {**dict.fromkeys(sorted(_of_warps() | {MOVMATRIX}), "void (ptr, i32)")}

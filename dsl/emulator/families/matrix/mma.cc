@@ -1,4 +1,4 @@
-// Instructions that the lanes of a warp compute together: mma, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14.
+// Instructions that the lanes of a warp compute together: mma, mma.sp, ldmatrix, stmatrix, movmatrix. PTX ISA 9.7.14.
 //
 // Each lane has an exchange area: the function that computes, then words in and out. The lane that completes the
 // meeting calls it. Floats are summed as tensor_core.h defines, doubles by fma in the order of k. NaN results are
@@ -14,20 +14,31 @@ u32 *words_of(Context *ctx, u32 thread) { return ((MatrixArea *)ctx->a[thread])-
 
 // --- mma
 
+using Kind::b1, Kind::s4, Kind::u4;
 using Kind::f16, Kind::bf16, Kind::tf32, Kind::e4m3, Kind::e5m2, Kind::s8, Kind::f64, Kind::f32, Kind::s32;
 constexpr bool is_fp8(Kind kind) { return kind == e4m3 || kind == e5m2; }
+constexpr bool is_fourth(Kind kind) { return kind == s4 || kind == u4; }
 constexpr int bits(Kind kind) {
-  return kind == f64 ? 64 : kind == tf32 || kind == f32 || kind == s32 ? 32 : kind == f16 || kind == bf16 ? 16 : 8;
+  if (kind == f64) return 64;
+  if (kind == tf32 || kind == f32 || kind == s32 || kind == b1) return 32;  // 32 of b1 are an element here
+  return kind == f16 || kind == bf16 ? 16 : is_fourth(kind) ? 4 : 8;
 }
 
-// One form of mma.sync: D (M, N) = A (M, K) * B (K, N) + C; `saturates`: .satfinite of s32.
+// What a form does besides: .satfinite of s32; .and instead of .xor of b1; A is sparse.
+enum class Extra { none, satfinite, bit_and, sparse, sparse_satfinite };
+
+// One form of mma.sync: D (M, N) = A (M, K) * B (K, N) + C.
 struct Form {
   int m, n, k;
   Kind a, b, c;
-  bool saturates = false;
-  constexpr int pack() const { return max(32 / bits(a), 1); }   // elements of A or B in a register
-  constexpr int words() const { return max(bits(a) / 32, 1); }  // of a register
-  constexpr int registers_a() const { return m * k / 32 / pack(); }
+  Extra extra = Extra::none;
+  constexpr bool saturates() const { return extra == Extra::satfinite || extra == Extra::sparse_satfinite; }
+  constexpr bool is_sparse() const { return extra == Extra::sparse || extra == Extra::sparse_satfinite; }
+  constexpr int terms() const { return is_sparse() ? k / 2 : k; }  // elements of a row of A that there are
+  constexpr int pack() const { return max(32 / bits(a), 1); }      // elements of A or B in a register
+  constexpr int words() const { return max(bits(a) / 32, 1); }     // of a register
+  constexpr int words_c() const { return m * n / 32 * (c == f64 ? 2 : 1) / (c == f16 ? 2 : 1); }
+  constexpr int registers_a() const { return m * terms() / 32 / pack(); }
   constexpr int registers_b() const { return k * n / 32 / pack(); }
   // Whether tensor_core.h makes its sums: doubles are chains of fma, integers exact.
   constexpr bool is_modelled() const { return c == f32 || c == f16; }
@@ -44,11 +55,16 @@ template <Kind kind> struct Element { using type = float; };
 template <> struct Element<f64> { using type = double; };
 template <> struct Element<s8> { using type = i32; };
 template <> struct Element<Kind::u8> { using type = i32; };
+template <> struct Element<s4> { using type = i32; };
+template <> struct Element<u4> { using type = i32; };
+template <> struct Element<b1> { using type = i32; };
 
-// A, B and D whole.
+// A, B and D whole; of a sparse A its elements, and the column of each.
 template <Form form> struct Planes {
   using T = Element<form.a>::type;
-  alignas(64) T a[form.m][form.k];
+  alignas(64) T a[form.m][form.terms()];
+  u8 columns[form.is_sparse() ? form.m : 1][form.terms()];
+  int column(int row, int k) const { return form.is_sparse() ? columns[row][k] : k; }
   alignas(64) T b[form.k][LANES];
   alignas(64) T d[form.m][LANES];
 };
@@ -56,6 +72,7 @@ template <Form form> struct Planes {
 // The elements of a register.
 template <Kind kind, int pack> auto unpacked(const u32 *word) {
   if constexpr (kind == f64) return load<Vector<double, 1>>(word);
+  else if constexpr (kind == b1) return load<Vector<i32, 1>>(word);
   else return widened<kind, pack>(word);
 }
 
@@ -64,6 +81,26 @@ template <Form form, class T, class Move> void each_pair(u32 lane, u32 *words, T
   constexpr int step = form.c == f16 ? 1 : 2 * form.words();
   UNROLLED
   for (int lower = 0; lower < form.m / 8; ++lower) move(words + lower * step, &d[lane / 4 + 8 * lower][2 * (lane % 4)]);
+}
+
+// The columns of elements of a sparse A that the metadata of a lane tell, for rows of its group. PTX ISA 9.7.14.6.1:
+// of 16 bits and tf32 half a word is a row's part, of the others a word. A part has the place of each element, in two
+// bits of four columns; of tf32 in four bits of two columns, of 4 bits for two neighbours of eight columns.
+template <Form form> void place(Planes<form> &planes, u32 lane, u32 metadata, u32 selector) {
+  constexpr bool halves = bits(form.a) >= 16;
+  constexpr int each = form.a == tf32 ? 4 : 2, run = is_fourth(form.a) ? 2 : 1;  // bits of a place, elements of it
+  constexpr int count = (halves ? 16 : 32) / each, lanes = form.terms() / run / count * (halves ? 1 : 2);
+  u32 group = lane / 4, thread = lane % 4;
+  if (thread / lanes != selector) return;
+  for (u32 half = 0; half < (halves ? 2 : 1); ++half) {
+    u32 row = group + 8 * (halves ? half : thread % 2);
+    u32 part = thread % lanes / (halves ? 1 : 2);
+    for (int i = 0; i < count; ++i) {
+      u32 bits = metadata >> (16 * half + each * i), first = part * count + i;
+      u32 column = form.a == tf32 ? 2 * first + (bits >> 1 & 1) : (4 * (first / 2) + (bits & 3)) * run;
+      for (int e = 0; e < run; ++e) planes.columns[row][first * run + e] = column + e;
+    }
+  }
 }
 
 template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
@@ -85,6 +122,7 @@ template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
       if constexpr (form.c == f16) store(place, widened<f16, 2>(words));
       else store(place, load<Vector<T, 2>>(words));
     });
+    if constexpr (form.is_sparse()) place(planes, lane, word[form.words_c()], word[form.words_c() + 1]);
   }
 }
 
@@ -103,7 +141,7 @@ template <Form form> void give(Planes<form> &planes, Context *ctx, u32 base) {
 template <Form form> struct Terms {
   const Planes<form> &of;
   Doubles wide_b[form.k];
-  i32 exponents_a[form.m][form.k];
+  i32 exponents_a[form.m][form.terms()];
   Ints exponents_b[form.k];
   explicit Terms(const Planes<form> &of) : of(of) {}  // the rest is filled in
 };
@@ -112,8 +150,9 @@ template <Form form> struct Terms {
 template <Form form> struct Row {
   const Terms<form> &terms;
   int row;
-  Doubles product(int k) const { return (double)terms.of.a[row][k] * terms.wide_b[k]; }
-  Ints exponent(int k) const { return terms.exponents_a[row][k] + terms.exponents_b[k]; }
+  int column(int k) const { return terms.of.column(row, k); }
+  Doubles product(int k) const { return (double)terms.of.a[row][k] * terms.wide_b[column(k)]; }
+  Ints exponent(int k) const { return terms.exponents_a[row][k] + terms.exponents_b[column(k)]; }
 };
 
 // The same of some k: `first` and on, or, where `pairs`, two of every four.
@@ -132,15 +171,15 @@ template <Sum S, bool special, class Products> Floats sum_of(const Products &of,
 
 template <Form form, Core core, bool special> void rows(Planes<form> &planes, const Terms<form> &terms) {
   constexpr bool by_f16 = is_fp8(form.a) && core.fp8_as_f16, narrow = is_fp8(form.a) && !by_f16;
-  constexpr bool two = by_f16 || (core.splits && form.k * bits(form.a) == 256);
+  constexpr bool two = by_f16 || (core.splits && form.terms() * bits(form.a) == 256);
   constexpr Result result = form.c == f16 ? Result::F16 : narrow ? Result::E8M13 : Result::F32;
-  constexpr Sum sum{two ? form.k / 2 : form.k, narrow ? 13 : (int)core.fraction_bits, result};
+  constexpr Sum sum{two ? form.terms() / 2 : form.terms(), narrow ? 13 : (int)core.fraction_bits, result};
   for (int i = 0; i < form.m; ++i) {
     const Row<form> row{terms, i};
     Floats before = load<Floats>(planes.d[i]), total = by_f16 ? Floats(0) : before;
     if constexpr (two) {
       total = sum_of<sum, special>(Part<Row<form>, 0, by_f16>{row}, total, true);
-      total = sum_of<sum, special>(Part<Row<form>, by_f16 ? 2 : form.k / 2, by_f16>{row}, total, false);
+      total = sum_of<sum, special>(Part<Row<form>, by_f16 ? 2 : form.terms() / 2, by_f16>{row}, total, false);
     } else total = sum_of<sum, special>(row, total, true);
     if (by_f16) total = form.c == f16 ? to_half(to<Doubles>(before) + to<Doubles>(total)) : before + total;
     store(planes.d[i], total);
@@ -151,7 +190,7 @@ template <Form form, Core core> void accumulate(Planes<form> &planes) {
   constexpr bool by_f16 = is_fp8(form.a) && core.fp8_as_f16;
   Terms<form> terms{planes};
   Ints greatest = LEAST_EXPONENT;
-  for (int i = 0; i < form.m * form.k; i += LANES) {
+  for (int i = 0; i < form.m * form.terms(); i += LANES) {
     Ints each = exponents(load<Floats>((float *)planes.a + i), least_exponent(by_f16 ? f16 : form.a));
     store((i32 *)terms.exponents_a + i, each);
     greatest = larger(greatest, each);
@@ -172,12 +211,14 @@ template <Form form> void multiply(Planes<form> &planes) {
   for (int i = 0; i < form.m; ++i) {
     V start = load<V>(planes.d[i]), total = form.a == f64 ? start : V(0);
     UNROLLED
-    for (int k = 0; k < form.k; ++k) {
-      V of_a = V(planes.a[i][k]), of_b = load<V>(planes.b[k]);
+    for (int k = 0; k < form.terms(); ++k) {
+      V of_a = V(planes.a[i][k]), of_b = load<V>(planes.b[planes.column(i, k)]);
       if constexpr (form.a == f64) total = __builtin_elementwise_fma(of_a, of_b, total);
+      else if constexpr (form.a == b1)
+        total += __builtin_elementwise_popcount(form.extra == Extra::bit_and ? of_a & of_b : of_a ^ of_b);
       else total += of_a * of_b;
     }
-    if constexpr (form.a != f64) total = form.saturates ? __builtin_elementwise_add_sat(start, total) : start + total;
+    if constexpr (form.a != f64) total = form.saturates() ? __builtin_elementwise_add_sat(start, total) : start + total;
     store(planes.d[i], total);
   }
 }
@@ -259,25 +300,40 @@ MATRICES(stmatrix_x2_trans, 2, true, true)
 MATRICES(stmatrix_x4, 4, false, true)
 MATRICES(stmatrix_x4_trans, 4, true, true)
 
-// The forms that the ISA's tables have (fragments.py, SHAPES), the modelled ones for each architecture.
+// The forms that the ISA's tables have (fragments.py), the modelled ones for each architecture.
 #define CORE(name) Core{name::FRACTION_BITS, name::SPLITS, name::FP8_AS_F16}
-#define FORM(M, N, K, A, B, C, core, suffix, saturates) \
-  void emu_mma_m##M##n##N##k##K##_##A##_##B##_##C##suffix(Context *ctx, u32 base) { \
-    mma<Form{M, N, K, Kind::A, Kind::B, Kind::C, saturates}, CORE(core)>(ctx, base); \
+#define NAMED(prefix, M, N, K, A, B, C, core, suffix, columns, extra) \
+  void emu_##prefix##_m##M##n##N##k##K##_##A##_##B##_##C##suffix(Context *ctx, u32 base) { \
+    mma<Form{M, N, columns, Kind::A, Kind::B, Kind::C, Extra::extra}, CORE(core)>(ctx, base); \
   }
+#define FORM(M, N, K, A, B, C, core, suffix, extra) NAMED(mma, M, N, K, A, B, C, core, suffix, K, extra)
+#define SPARSE(M, N, K, A, B, C, core, suffix, extra) NAMED(mma_sp, M, N, K, A, B, C, core, suffix, K, extra)
 #define MODELLED(M, N, K, A, B, C) \
-  FORM(M, N, K, A, B, C, ampere, _ampere, false) \
-  FORM(M, N, K, A, B, C, ada, _ada, false) \
-  FORM(M, N, K, A, B, C, hopper, _hopper, false)
-#define HALVES(M, N, K) \
-  MODELLED(M, N, K, f16, f16, f16) MODELLED(M, N, K, f16, f16, f32) MODELLED(M, N, K, bf16, bf16, f32)
+  FORM(M, N, K, A, B, C, ampere, _ampere, none) \
+  FORM(M, N, K, A, B, C, ada, _ada, none) \
+  FORM(M, N, K, A, B, C, hopper, _hopper, none)
+#define SPARSE_MODELLED(M, N, K, A, B, C) \
+  SPARSE(M, N, K, A, B, C, ampere, _ampere, sparse) \
+  SPARSE(M, N, K, A, B, C, ada, _ada, sparse) \
+  SPARSE(M, N, K, A, B, C, hopper, _hopper, sparse)
+#define HALVES_BY(HOW, M, N, K) HOW(M, N, K, f16, f16, f16) HOW(M, N, K, f16, f16, f32) HOW(M, N, K, bf16, bf16, f32)
+#define HALVES(M, N, K) HALVES_BY(MODELLED, M, N, K)
+#define SPARSE_HALVES(M, N, K) HALVES_BY(SPARSE_MODELLED, M, N, K)
 #define FP8_BY(M, N, K, A, B) MODELLED(M, N, K, A, B, f32) MODELLED(M, N, K, A, B, f16)
 #define FP8(M, N, K) \
   FP8_BY(M, N, K, e4m3, e4m3) FP8_BY(M, N, K, e4m3, e5m2) FP8_BY(M, N, K, e5m2, e4m3) FP8_BY(M, N, K, e5m2, e5m2)
-#define EIGHTS_BY(M, N, K, A, B) FORM(M, N, K, A, B, s32, hopper, , false) FORM(M, N, K, A, B, s32, hopper, _sat, true)
-#define EIGHTS(M, N, K) \
-  EIGHTS_BY(M, N, K, s8, s8) EIGHTS_BY(M, N, K, s8, u8) EIGHTS_BY(M, N, K, u8, s8) EIGHTS_BY(M, N, K, u8, u8)
-#define DOUBLES(M, N, K) FORM(M, N, K, f64, f64, f64, hopper, , false)
+#define WHOLE(M, N, K, A, B) FORM(M, N, K, A, B, s32, hopper, , none) FORM(M, N, K, A, B, s32, hopper, _sat, satfinite)
+#define SPARSE_WHOLE(M, N, K, A, B) \
+  SPARSE(M, N, K, A, B, s32, hopper, , sparse) SPARSE(M, N, K, A, B, s32, hopper, _sat, sparse_satfinite)
+#define SIGNS(HOW, M, N, K, S, U) HOW(M, N, K, S, S) HOW(M, N, K, S, U) HOW(M, N, K, U, S) HOW(M, N, K, U, U)
+#define EIGHTS(M, N, K) SIGNS(WHOLE, M, N, K, s8, u8)
+#define FOURTHS(M, N, K) SIGNS(WHOLE, M, N, K, s4, u4)
+#define SPARSE_EIGHTS(M, N, K) SIGNS(SPARSE_WHOLE, M, N, K, s8, u8)
+#define SPARSE_FOURTHS(M, N, K) SIGNS(SPARSE_WHOLE, M, N, K, s4, u4)
+#define BITS(M, N, K) \
+  NAMED(mma, M, N, K, b1, b1, s32, hopper, _xor, (K) / 32, none) \
+  NAMED(mma, M, N, K, b1, b1, s32, hopper, _and, (K) / 32, bit_and)
+#define DOUBLES(M, N, K) FORM(M, N, K, f64, f64, f64, hopper, , none)
 MODELLED(16, 8, 4, tf32, tf32, f32)
 MODELLED(16, 8, 8, tf32, tf32, f32)
 HALVES(16, 8, 8)
@@ -287,6 +343,24 @@ FP8(16, 8, 32)
 EIGHTS(16, 8, 16)
 EIGHTS(16, 8, 32)
 EIGHTS(8, 8, 16)
+FOURTHS(8, 8, 32)
+FOURTHS(16, 8, 32)
+FOURTHS(16, 8, 64)
+BITS(8, 8, 128)
+BITS(16, 8, 128)
+BITS(16, 8, 256)
+SPARSE_MODELLED(16, 8, 8, tf32, tf32, f32)
+SPARSE_MODELLED(16, 8, 16, tf32, tf32, f32)
+SPARSE_HALVES(16, 8, 16)
+SPARSE_HALVES(16, 8, 32)
+SPARSE_MODELLED(16, 8, 64, e4m3, e4m3, f32)
+SPARSE_MODELLED(16, 8, 64, e4m3, e5m2, f32)
+SPARSE_MODELLED(16, 8, 64, e5m2, e4m3, f32)
+SPARSE_MODELLED(16, 8, 64, e5m2, e5m2, f32)
+SPARSE_EIGHTS(16, 8, 32)
+SPARSE_EIGHTS(16, 8, 64)
+SPARSE_FOURTHS(16, 8, 64)
+SPARSE_FOURTHS(16, 8, 128)
 DOUBLES(16, 8, 4)
 DOUBLES(16, 8, 8)
 DOUBLES(16, 8, 16)

@@ -21,10 +21,32 @@ _row(
         "m16n8k16@:8.7/m16n8k32 row >col f16@:8.7/f32 >e4m3/e5m2 >e4m3/e5m2 >f16@:8.7/f32 @89:8.4",
         "m8n8k4@80/m16n8k4@90/m16n8k8@90/m16n8k16@90 row >col f64 f64 f64 f64",
         "m8n8k16@75/m16n8k16@80/m16n8k32@80 row >col ?satfinite s32 >s8/u8 >s8/u8 >s32",
+        "m8n8k32@75/m16n8k32@80/m16n8k64@80 row >col ?satfinite s32 >s4/u4 >s4/u4 >s32",
+        "m8n8k128@75:7.0/m16n8k128@80/m16n8k256@80 row >col s32 >b1 >b1 >s32 xor/and@80:7.1 >popc",
     ),
     matrix.mma,
     meets=True,
 )
+_SPARSE = "sp@80:7.1/sp::ordered_metadata@80:8.5 sync aligned"
+for _selectors, _forms in (  # a thread of four has the metadata, two have it, or all
+    ("0..3", ("m16n8k16 row >col {halves}", "m16n8k8 row >col {tf32}")),
+    ("0/1", ("m16n8k32 row >col {halves}", "m16n8k16 row >col {tf32}", "m16n8k32 {eights}", "m16n8k64 {fourths}")),
+    ("0", ("m16n8k64 {eights}", "m16n8k128 {fourths}", "m16n8k64 row >col f32 >e4m3/e5m2 >e4m3/e5m2 >f32 @89:8.4")),
+):
+    _types = {
+        "tf32": "f32 >tf32 >tf32 >f32",
+        "eights": "row >col ?satfinite s32 >s8/u8 >s8/u8 >s32",
+        "fourths": "row >col ?satfinite s32 >s4/u4 >s4/u4 >s32",
+    }
+    _halves = "f16 >f16 >f16 >f16", "f32 >f16/bf16 >f16/bf16 >f32"
+    _row(
+        "mma",
+        "9.7.14.6.3",
+        [f"{_SPARSE} {_each.format(halves=_half, **_types)}" for _each in _forms for _half in _halves],
+        matrix.mma,
+        meets=True,
+        operands=f"={{mn}}1_ {{mh}}2 {{kn}}3 {{mn}}4 u32 n={_selectors}",
+    )
 _TILES = f"sync aligned m8n8 x1/x2/x4 ?trans ?{CTA} b16"
 _row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True, traits=TILE_LOAD)
 _row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True, traits=TILE_STORE)

@@ -25,7 +25,7 @@ NUMPY = {
     "e4m3": np.uint8,
     "e5m2": np.uint8,
 }
-FORMS = [(*shape, *types) for shape, rows in SHAPES.items() for types in rows]
+FORMS = [(*shape, *types) for shape, rows in SHAPES.items() for types in rows if types[0] in NUMPY]
 
 
 def a_of(m: int, k: int, bits: int, lane: int, i: int) -> tuple[int, int]:
