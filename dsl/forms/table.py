@@ -19,6 +19,7 @@ from dsl.forms.kinds import (
     video,
     warp,
     warpgroup,
+    wmma,
 )
 
 
@@ -37,6 +38,7 @@ def forms() -> Iterator[Form]:
         bulk,
         tensor_core,
         video,
+        wmma,
         warpgroup,
     ):
         yield from module.forms()

@@ -34,7 +34,7 @@ sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdif
 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor
 """.split()
 TYPES = re.compile(r"pred|[bsuf]\d+(x\d)?|bf16(x2)?|tf32|e\dm\d(x\d)?")
-MATRIX = ("mma", "wgmma")
+MATRIX = ("9.7.14.4.5", "9.7.14.5.14", "9.7.14.6.3", "9.7.15.5.2")
 
 INTRODUCTION = f"""# Instructions of the emulator
 
@@ -93,7 +93,9 @@ def knowledge(opcode: str, row: Row, evidence: dict[int, str]) -> str:
 
 
 def _rule(opcode: str, row: Row) -> str:
-    if opcode in MATRIX and any(map(TYPES.fullmatch, row.modifiers)):
+    if row.section in MATRIX and any(map(TYPES.fullmatch, row.modifiers)):
+        if row.section == "9.7.14.6.3":
+            return f"ISA (integers); floats open: {UNMEASURED.bound}"
         eight_bits = f"; 8-bit floats of mma on Hopper open: {UNMEASURED.bound}" if opcode == "mma" else ""
         return f"published xie2025, fasi2021 (f16, bf16, tf32); ISA (integers, f64){eight_bits}"
     bounds = {kind: leeway.bound for (name, kind), leeway in APPROXIMATE.items() if name == opcode}

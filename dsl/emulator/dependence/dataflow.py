@@ -15,6 +15,7 @@ from dsl.emulator.ptx.control import Regions
 from dsl.emulator.ptx.operands import result
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Not, Pair, Special, Sym, Vec
 from dsl.emulator.ptx.traits import (
+    ANYWHERE,
     BARRIER,
     COPY,
     FENCE,
@@ -332,7 +333,7 @@ def registers_written(operand) -> Iterator[str]:
 
 def _spaces(instr: Instr) -> list[str]:
     """The spaces of an instruction's addresses: the written space, then the read one; if it names one, both."""
-    if instr.traits & (TILE_LOAD | TILE_STORE):
+    if instr.traits & (TILE_LOAD | TILE_STORE) and not instr.traits & ANYWHERE:
         return ["shared"]
     return [mod.partition("::")[0] for mod in instr.mods if mod.partition("::")[0] in _SPACES] or ["generic"]
 

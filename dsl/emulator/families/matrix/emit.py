@@ -34,8 +34,15 @@ def mma(body, instr):
     for operand in operands[1:4]:
         words += [(body.read(item, bits), bits) for item in operand.items]
     words += [(body.read(operand, 32), 32) for operand in operands[4:]]
+    for register, value in zip(operands[0].items, multiplied(body, instr, form, words)):
+        body.write(register, value, bits)
+
+
+def multiplied(body, instr, form: Mma, words: list[tuple[str, int]]) -> list[str]:
+    """The registers of D that a form of mma makes of words (value, bits)."""
     area = _meet(body, instr, functions.of_mma(form, body.places.tensor_core.name), words)
-    _take(body, area, operands[0].items, 0, bits)
+    bits = 64 if form.c == "f64" else 32
+    return [_word(body, area, i * bits // 32, bits) for i in range(form.registers[2])]
 
 
 def ldmatrix(body, instr):
@@ -106,5 +113,9 @@ def _meet(body, instr, name: str, words: list[tuple[str, int]]) -> str:
 
 def _take(body, area: str, results: Sequence, first: int, bits: int) -> None:
     for i, result in enumerate(results):
-        place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + first + i * bits // 32}")
-        body.write(result, body.op(f"load i{bits}, ptr {place}, align 4"), bits)
+        body.write(result, _word(body, area, first + i * bits // 32, bits), bits)
+
+
+def _word(body, area: str, number: int, bits: int) -> str:
+    place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + number}")
+    return body.op(f"load i{bits}, ptr {place}, align 4")
