@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dsl import interrupts
-from dsl.emulator.execute import print_format, repeats, slots, workers
+from dsl.emulator.execute import heap, print_format, repeats, slots, workers
 from dsl.emulator.execute.code import Code
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
 from dsl.emulator.execute.program import Program
 from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context, native
 from dsl.emulator.machine.memory import Allocation, Memory
+from dsl.emulator.machine.numbers import calls
 
 if TYPE_CHECKING:
     from dsl.emulator.check.shadow import Footprint
@@ -441,10 +442,12 @@ class _Launch:
     # ** calls from the device
 
     def from_device(self, slot: slots.Slot, which: int, site: int, thread: int, first: int, second: int) -> int:
-        """vprintf (0) or __assertfail (1); a negative answer ends the launch. Never raises: native code called."""
+        """A call of machine/numbers.calls; a negative answer ends the launch. Never raises: native code called."""
         try:
+            if which in (calls.MALLOC, calls.FREE):
+                return heap.called(slot.ctx, which, site, thread, first, second)
             read = DeviceMemory([*self.allocations, *slot.own])
-            if which == 0:
+            if which == calls.PRINT:
                 text, count = print_format.render(read.string, read.bytes, first, second)
                 self.prints.write(slot.ctx.block, text)
                 return count

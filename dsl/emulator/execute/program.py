@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from dsl.emulator.execute import object_code
+from dsl.emulator.execute import heap, object_code
 from dsl.emulator.execute.code import Code, Entry, Param
 from dsl.emulator.execute.variables import Variables
 from dsl.emulator.machine.memory import Allocation
@@ -205,8 +205,8 @@ class Program:
         return f"{os.path.relpath(place.file)}:{place.line}: `{name}`" if place else f"PTX line {instr.line}: `{name}`"
 
     def allocations(self) -> list[Allocation]:
-        """The module's own variables, for bounds checks."""
-        return self._variables.allocations
+        """The module's own variables, and the heap of device code, for bounds checks."""
+        return self._variables.allocations + heap.allocations("malloc" in self.ptx)
 
     @property
     def variables_address(self) -> int:
@@ -266,7 +266,7 @@ def load(ptx: str, stored: Callable[[], bytes | None] = lambda: None, gpu_model:
     program = _programs.get(key)
     if program is None:
         program = _of_bytes(stored()) or Program(ptx, gpu_model)
-        if not program.allocations():
+        if not program._variables.allocations:
             if len(_programs) >= CACHED_PROGRAMS:
                 _programs.pop(next(iter(_programs)))
             _programs[key] = program

@@ -7,6 +7,12 @@ import ctypes
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
+class calls:
+    """Functions that device code calls on the host: `which` of PRINT_SIGNATURE in execute/slots.py."""
+
+    PRINT, ASSERT, MALLOC, FREE = range(4)
+
+
 class relaunch:
     """See relaunch.cc."""
 

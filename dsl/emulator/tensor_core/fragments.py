@@ -30,6 +30,7 @@ SHAPES = {
     (8, 8, 32): _FOURTHS,
     (8, 8, 128): _BITS,
 }
+OPERATIONS = ("bits_xor", "bits_and")  # of b1, in place of a product
 SPARSE_SHAPES = {  # the same of mma.sp
     (16, 8, 8): _TF32,
     (16, 8, 16): [*_HALF, *_TF32],
@@ -46,8 +47,8 @@ WGMMA_K_BYTES, WGMMA_M = 32, 64
 
 @dataclass(frozen=True)
 class Mma:
-    """One form of mma.sync: D (M, N) = A (M, K) * B (K, N) + C; `saturates`: .satfinite of s32; `operation`: xor or and
-    of b1; `is_sparse`: mma.sp, whose registers have half of the columns of A."""
+    """One form of mma.sync: D (M, N) = A (M, K) * B (K, N) + C; `saturates`: .satfinite of s32; `operation`: of b1, one
+    of OPERATIONS; `is_sparse`: mma.sp, whose registers have half of the columns of A."""
 
     m: int
     n: int
@@ -62,7 +63,8 @@ class Mma:
     @property
     def name(self) -> str:
         suffix = f"_{self.operation}" if self.operation else "_sat" * self.saturates
-        return f"mma{'_sp' * self.is_sparse}_m{self.m}n{self.n}k{self.k}_{self.a}_{self.b}_{self.c}{suffix}"
+        prefix = "mma_sp_m" if self.is_sparse else "mma_m"
+        return f"{prefix}{self.m}n{self.n}k{self.k}_{self.a}_{self.b}_{self.c}{suffix}"
 
     @property
     def pack(self) -> int:
@@ -90,7 +92,7 @@ def forms() -> Iterator[Mma]:
     for shapes, is_sparse in ((SHAPES, False), (SPARSE_SHAPES, True)):
         for shape, rows in shapes.items():
             for types in rows:
-                for operation in ("xor", "and") if types[0] == "b1" else ("",):
+                for operation in OPERATIONS if types[0] == "b1" else ("",):
                     yield Mma(*shape, *types, operation=operation, is_sparse=is_sparse)
                 if types[2] == "s32" and types[0] != "b1":
                     yield Mma(*shape, *types, saturates=True, is_sparse=is_sparse)

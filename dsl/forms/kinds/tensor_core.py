@@ -103,7 +103,9 @@ def probe(form: Mma, variant: str = "") -> Form:
     if form.is_sparse:
         operands.append(metadata(form.a))
         lists += [f"%a{sum(counts)}", "0"]
-    types = f"{form.c}.{form.a}.{form.b}.{form.c}" + f".{form.operation}.popc" * bool(form.operation)
+    types = (
+        f"{form.c}.{form.a}.{form.b}.{form.c}" + form.operation.replace("bits_", ".") + ".popc" * bool(form.operation)
+    )
     name = f"mma{variant}.sync.aligned.m{m}n{n}k{k}.row.col{'.satfinite' * form.saturates}.{types}"
     text = f"{name} {{{', '.join(f'%d{index}' for index in range(counts[2]))}}}, {', '.join(lists)};"
     results = ("u8" if form.c == "f64" else "u4",) * counts[2]

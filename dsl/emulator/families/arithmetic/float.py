@@ -432,7 +432,7 @@ def compare(body, instr, a, b) -> str:
 
 
 def compare_pair(body, instr) -> Iterator[str]:
-    """The i1 of the low halves of f16x2 or bf16x2, then that of the high ones, combined with the predicate."""
+    """The i1 of the low halves of f16x2 or bf16x2, then of the high ones, combined with the predicate."""
     kind = instr.mods[-1]
     whole = [body.read(o, 32) for o in instr.operands[1:3]]
     for i in range(2):

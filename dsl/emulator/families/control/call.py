@@ -1,20 +1,26 @@
-"""call: device functions are inlined; vprintf and __assertfail go to the host. PTX ISA 9.7.12.5."""
+"""call: device functions are inlined; vprintf, __assertfail, malloc and free go to the host. PTX ISA 9.7.12.5."""
 
 from __future__ import annotations
 
+from dsl.emulator.families.control.emit import fault
+from dsl.emulator.families.control.pointers import is_through_pointer
 from dsl.emulator.ir.body import Frame
 from dsl.emulator.machine import context
+from dsl.emulator.machine.numbers import calls
 from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Reg, Sym, Vec
 
 
 def call(body, instr):
-    """call[.uni] [(ret),] name[, (arguments)]; calls through registers and recursion are refused."""
+    """call[.uni] [(ret),] name[, (arguments)]; what no function of pointers.py is called is a fault; recursion is
+    refused, where a pointer leads to it when it happens."""
     operands = list(instr.operands)
     results = operands.pop(0).items if isinstance(operands[0], Vec) else ()
     name = operands.pop(0)
     arguments = operands.pop(0).items if operands and isinstance(operands[0], Vec) else ()
     if not isinstance(name, Sym):
-        raise body.refuse(instr, "calls through a register are not emulated")
+        fault(body, instr, context.ILLEGAL, context.BAD_FUNCTION)
+        body.start(body.fresh("dead"))
+        return
     if name.name in _HOST:
         _HOST[name.name](body, instr, results, arguments)
         return
@@ -24,6 +30,10 @@ def call(body, instr):
     if not function.items:
         raise body.refuse(instr, f"`{name.name}` has no body in this PTX")
     if any(frame.function is function for frame in body.frames):
+        if is_through_pointer(instr):
+            fault(body, instr, context.ILLEGAL, context.RECURSION)
+            body.start(body.fresh("dead"))
+            return
         raise body.refuse(instr, f"`{name.name}` calls itself; recursion is not emulated")
     _inline(body, instr, function, results, arguments)
 
@@ -79,7 +89,7 @@ def _callback(body, instr, which: int, values: list[str]) -> str:
 def _print(body, instr, results, arguments) -> None:
     """vprintf(format, packed arguments): the text is written at once; returns the number of arguments it printed."""
     values = [_pointer_argument(body, instr, a) for a in arguments]
-    answer = _callback(body, instr, 0, values)
+    answer = _callback(body, instr, calls.PRINT, values)
     body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
     for result in results:
         if isinstance(result, Sym):
@@ -91,7 +101,7 @@ def _print(body, instr, results, arguments) -> None:
 def _assert_fail(body, instr, results, arguments) -> None:
     """__assertfail(message, file, line, function, charsize): the launch ends with a trap."""
     values = [_pointer_argument(body, instr, a) for a in arguments[:1]]
-    body.do(f"; answer of the host is {_callback(body, instr, 1, values)}")
+    body.do(f"; answer of the host is {_callback(body, instr, calls.ASSERT, values)}")
     site = body.site(instr)
     thread = body.threads["linear"]
     body.do(f"call void @emu_fault(ptr %ctx, i32 {context.TRAP}, i32 {site}, i32 {thread}, i64 0, i64 0, i64 0)")
@@ -99,4 +109,22 @@ def _assert_fail(body, instr, results, arguments) -> None:
     body.start(body.fresh("dead"))
 
 
-_HOST = {"vprintf": _print, "__assertfail": _assert_fail}
+def _malloc(body, instr, results, arguments) -> None:
+    """malloc(bytes): the host writes the address into a word here."""
+    slot = body.alloca("i64")
+    size = _pointer_argument(body, instr, arguments[0])
+    answer = _callback(body, instr, calls.MALLOC, [size, body.cast("ptrtoint", slot, "ptr", "i64")])
+    body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
+    for result in results:
+        if isinstance(result, Sym):
+            body.do(f"store i64 {body.get(slot, 'i64')}, ptr {body.frame.params[result.name][0]}")
+        else:
+            body.write(result, body.get(slot, "i64"), 64)
+
+
+def _free(body, instr, results, arguments) -> None:
+    answer = _callback(body, instr, calls.FREE, [_pointer_argument(body, instr, arguments[0])])
+    body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
+
+
+_HOST = {"vprintf": _print, "__assertfail": _assert_fail, "malloc": _malloc, "free": _free}

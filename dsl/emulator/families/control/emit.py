@@ -79,11 +79,12 @@ def branch_indexed(body, instr):
     body.do(f"switch i32 {value}, label %{bad} [{rows}]")
     body.emit_polls()
     body.start(bad)
-    _fault(body, instr, context.ILLEGAL, detail=context.BAD_INDEX)
+    fault(body, instr, context.ILLEGAL, detail=context.BAD_INDEX)
     body.start(body.fresh("dead"))
 
 
-def _fault(body, instr, status: int, detail: int = 0) -> None:
+def fault(body, instr, status: int, detail: int = 0) -> None:
+    """End the launch with a fault of this instruction."""
     site = body.site(instr)
     thread = body.threads["linear"]
     body.do(f"call void @emu_fault(ptr %ctx, i32 {status}, i32 {site}, i32 {thread}, i64 0, i64 0, i64 {detail})")
@@ -103,5 +104,5 @@ def leave_thread(body, instr):
 
 def trap(body, instr):
     """trap, brkpt: the launch ends with a fault."""
-    _fault(body, instr, context.TRAP)
+    fault(body, instr, context.TRAP)
     body.start(body.fresh("dead"))

@@ -15,6 +15,24 @@ def _bad_index(launch, instr):
     return "the branch index is past the end of its list of targets", ""
 
 
+def _bad_function(launch, instr):
+    return "the register has the address of no function that takes these arguments", (
+        "call a function whose address this module takes, with the parameters that it has"
+    )
+
+
+def _bad_free(launch, instr):
+    return f"free gets {launch.ctx.address:#x}, which no malloc gave, or which is free already", (
+        "free each block once, by the address that malloc returned"
+    )
+
+
+def _recursion(launch, instr):
+    return "the function that the register has is running already; recursion is not emulated", (
+        "make the recursion a loop, or run this program with --device cuda"
+    )
+
+
 def race(race: Race) -> tuple[str, str] | None:
     """The message and the fix of a race with the launch before; None of another."""
     if race.launch.ctx.other_block != context.EARLIER_GRID:
@@ -88,4 +106,7 @@ ILLEGAL = {
     context.OTHER_COUNT: _other_count,
     context.NOT_ALL: _not_all,
     context.NO_REGISTERS: _no_registers,
+    context.BAD_FUNCTION: _bad_function,
+    context.BAD_FREE: _bad_free,
+    context.RECURSION: _recursion,
 }

@@ -36,8 +36,6 @@ def move(body, instr):
         for item, piece in zip(destination.items, pieces):
             body.write(item, piece, width)
     else:
-        if isinstance(source, Sym) and source.name in body.module.functions:
-            raise body.refuse(instr, f"`{source.name}` is a function; addresses of functions are not emulated")
         if isinstance(source, Sym) and source.name in body.frame.params and body.frame.number:
             raise body.refuse(instr, "the address of a function's .param is not emulated")
         value = body.read(source, bits)

@@ -27,8 +27,7 @@ def mma(body, instr):
     is_sparse = not _SPARSE.isdisjoint(instr.mods)
     if d != c or (a, b, c) not in (SPARSE_SHAPES if is_sparse else SHAPES).get((m, n, k), ()):
         raise body.refuse(instr, "the emulator does not support this form")
-    operation = next((each for each in instr.mods if each in ("xor", "and")), "")
-    form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods, operation, is_sparse)
+    form = Mma(m, n, k, a, b, c, "satfinite" in instr.mods, operation(instr), is_sparse)
     words, operands = [], instr.operands
     bits = 64 if c == "f64" else 32
     for operand in operands[1:4]:
@@ -36,6 +35,11 @@ def mma(body, instr):
     words += [(body.read(operand, 32), 32) for operand in operands[4:]]
     for register, value in zip(operands[0].items, multiplied(body, instr, form, words)):
         body.write(register, value, bits)
+
+
+def operation(instr) -> str:
+    """What is done to bits in place of a product; "" for other types."""
+    return next((f"bits_{each}" for each in instr.mods if each in ("xor", "and")), "")
 
 
 def multiplied(body, instr, form: Mma, words: list[tuple[str, int]]) -> list[str]:

@@ -331,8 +331,8 @@ MATRICES(stmatrix_x4_trans, 4, true, true)
 #define SPARSE_EIGHTS(M, N, K) SIGNS(SPARSE_WHOLE, M, N, K, s8, u8)
 #define SPARSE_FOURTHS(M, N, K) SIGNS(SPARSE_WHOLE, M, N, K, s4, u4)
 #define BITS(M, N, K) \
-  NAMED(mma, M, N, K, b1, b1, s32, hopper, _xor, (K) / 32, none) \
-  NAMED(mma, M, N, K, b1, b1, s32, hopper, _and, (K) / 32, bit_and)
+  NAMED(mma, M, N, K, b1, b1, s32, hopper, _bits_xor, (K) / 32, none) \
+  NAMED(mma, M, N, K, b1, b1, s32, hopper, _bits_and, (K) / 32, bit_and)
 #define DOUBLES(M, N, K) FORM(M, N, K, f64, f64, f64, hopper, , none)
 MODELLED(16, 8, 4, tf32, tf32, f32)
 MODELLED(16, 8, 8, tf32, tf32, f32)

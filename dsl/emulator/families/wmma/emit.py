@@ -42,8 +42,7 @@ def multiply(body, instr):
     kind = types[1] if len(types) == 4 else "f16"
     product = _product(instr, kind)
     sums = of_d if of_d == of_c else "f32"
-    operation = next((each for each in instr.mods if each in ("xor", "and")), "")
-    form = product.mma(sums, "satfinite" in instr.mods, operation)
+    form = product.mma(sums, "satfinite" in instr.mods, matrix.operation(instr))
     parts = {name: fragment(product, name, each) for name, each in (("a", kind), ("b", kind), ("c", of_c), ("d", of_d))
              if name != "d"}  # fmt: skip
     count_d = len(fragment(product, "c", of_d).places)

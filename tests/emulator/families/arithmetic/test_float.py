@@ -282,7 +282,7 @@ def test_a_pair_is_two_halves(machine, kind, operation):
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f16x2", "bf16x2"])
 @pytest.mark.parametrize("relu", ["", ".relu"])
 def test_fma_oob_gives_zero_where_a_half_is_out_of_bounds(machine, kind, relu):
-    """Each half for itself; the NaN is the one that TMA fills with, a NaN beside it is not meant."""
+    """Each half for itself; only the NaN that TMA fills with counts."""
     rng = np.random.default_rng(5)
     halves = [patterns(kind.removesuffix("x2"), seed).astype(np.uint32) for seed in range(6)]
     for each in halves:

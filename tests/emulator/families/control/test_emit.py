@@ -126,7 +126,6 @@ def test_device_functions(machine, ptxas):
 @pytest.mark.parametrize("call, why", [
     ("call f, ();", "`f` calls itself; recursion is not emulated"),
     ("call outside, ();", "`outside` has no body in this PTX"),
-    ("{ .reg .b64 %x; call %x, (), P; }", "calls through a register are not emulated"),
 ])  # fmt: skip
 def test_calls_that_are_refused(call, why):
     text = f".extern .func outside();\n.func f() {{ {call} ret; }}\n.visible .entry k() {{ call f, (); ret; }}"

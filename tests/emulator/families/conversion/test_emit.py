@@ -190,7 +190,7 @@ def test_set_gives_all_ones_or_one(machine):
 @pytest.mark.parametrize("kind", ["f16x2", "bf16x2"])
 @pytest.mark.parametrize("result", ["u32", "s32", "same"])
 @pytest.mark.parametrize("name", ["set.lt", "set.geu.and", "set.nan.xor", "set.ne.or"])
-def test_set_of_packed_halves_is_that_of_each_half(machine, name, kind, result):
+def test_set_compares_packed_halves_one_by_one(machine, name, kind, result):
     element = kind[:-2]
     halves = [[oracle.patterns(element, seed + 10 * half)[:2000] for seed in range(2)] for half in range(2)]
     pairs = [low.astype(np.uint32) | high.astype(np.uint32) << np.uint32(16) for low, high in zip(*halves)]
