@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from dsl.emulator import families
-from dsl.emulator.families.control import pointers
+from dsl.emulator.families.control import pointers, stack
 from dsl.emulator.ir.needs import NOTHING, Need
 from dsl.emulator.ir.rows import Row
 from dsl.emulator.ptx.syntax import Instr, Module
@@ -57,6 +57,7 @@ def prepare(module: Module) -> Module:
     the order that emitters expect; leave out of vector loads what nobody reads, and find by which predicate a thread
     uses what it loads."""
     pointers.resolve(module)
+    stack.reserve(module)
     for function in module.functions.values():
         for item in function.items:
             if isinstance(item, Instr):

@@ -52,6 +52,7 @@ class _Parser(Tokens):
         self.scopes: list[dict] = []
         self.function: Function  # the one whose text is read: set before anything below asks for it
         self.scope_count = 0
+        self.aliases: dict[str, str] = {}
         self.selectors: dict[int, str] = {}  # Instr.selectors of the instruction that is read, by operand
         self.place_of_operand = 0
 
@@ -73,6 +74,8 @@ class _Parser(Tokens):
                     raise Unsupported(".address_size 32", self.line(), why="only 64-bit PTX runs")
             elif not self.common_directive(token):
                 self.definition()
+        if self.aliases:
+            self.without_aliases()
         return self.result
 
     def common_directive(self, token: str) -> bool:
@@ -125,9 +128,31 @@ class _Parser(Tokens):
                     raise self.twice(variable.name)
                 self.result.variables[variable.name] = variable
         elif token == ".alias":
-            raise Unsupported(".alias", self.line(), why="function aliases are not emulated")
+            self.alias()
         else:
             raise self.error("expected a directive")
+
+    def alias(self) -> None:
+        """`.alias name, function;`: the name, which is declared before, is another of the function."""
+        self.take()
+        name, _, other = self.take(), self.take(","), self.take()
+        if (function := self.result.functions.get(other)) is None or not function.items:
+            raise PtxError(f"`{other}`, which `{name}` is an alias of, has no body before it", self.line())
+        self.take(";")
+        self.aliases[name] = other
+
+    def without_aliases(self) -> None:
+        """Let instructions and initialisers name functions by their own names."""
+
+        def named(operand):
+            return Sym(self.aliases[operand.name]) if getattr(operand, "name", None) in self.aliases else operand
+
+        for function in self.result.functions.values():
+            for item in function.items:
+                if isinstance(item, Instr):
+                    item.operands = [*map(named, item.operands)]
+        for variable in self.result.variables.values():
+            variable.init = [(offset, size, named(value), shift) for offset, size, value, shift in variable.init]
 
     def function_definition(self, is_entry: bool) -> None:
         line = self.line()

@@ -1,4 +1,4 @@
-"""Forms of control flow: each thread takes its own way and tells which. PTX ISA 9.7.12."""
+"""Forms of control flow: each thread takes its own way and tells which. PTX ISA 9.7.12, 9.7.17."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ ret;
 }"""
 
 
+def _stack(two) -> Iterator[Form]:
+    """9.7.17: two blocks of a thread, the second given back."""
+    text = (
+        "and.b32 %t, %a0, 63;\nadd.u32 %t, %t, 16;\ncvt.u64.u32 %size, %t;\nstacksave.u64 %top;\n"
+        "alloca.u64 %one, %size, 32;\nst.local.u32 [%one], %a0;\nstacksave.u64 %kept;\nalloca.u64 %two, %size;\n"
+        "st.local.u32 [%two], %a1;\nstackrestore.u64 %kept;\nalloca.u64 %three, %size;\nld.local.u32 %d0, [%one];\n"
+        "st.local.u32 [%three], %d0;\nsub.u64 %three, %three, %two;\ncvt.u32.u64 %d1, %three;\n"
+        "ld.local.u32 %d0, [%two];\nst.local.u32 [%two], %a1;\nstackrestore.u64 %top;"
+    )
+    declarations = ".reg .b64 %size, %top, %kept, %one, %two, %three;"
+    for opcode in ("alloca", "stacksave", "stackrestore"):
+        yield Form(f"{opcode}.u64", text, two, ("u4", "u4"), declarations=declarations)
+
+
 def forms() -> Iterator[Form]:
     two = operands("u32", 2)
     loop = "mov.u32 %d0, 0;\nand.b32 %t, %a0, 63;\nagain:\nadd.u32 %d0, %d0, %a1;\nsub.u32 %t, %t, 1;\n"
@@ -38,6 +52,7 @@ def forms() -> Iterator[Form]:
     yield Form("call", text, two, ("u4",), module=_HALVE, threads=32)
     text = "call.uni (%d0), halve, (%a0, %a1);"
     yield Form("call.uni", text, two, ("u4",), module=_HALVE, threads=32)
+    yield from _stack(two)
     for opcode in ("exit", "ret", "ret.uni"):
         early = "and.b32 %t, %a0, 1;" if opcode != "ret.uni" else "shr.u32 %t, %i, 7;\nand.b32 %t, %t, 1;"
         text = f"{early}\nsetp.eq.u32 %p, %t, 1;\n@%p {opcode};\nadd.u32 %d0, %a0, %a1;"

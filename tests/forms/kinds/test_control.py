@@ -23,6 +23,11 @@ def test_a_function_returns_early_for_odd_numbers():
     assert (predict.predict(FORMS["call"])[0] == np.where(a & 1, a >> 1, (a >> 1) + b)).all()
 
 
+def test_a_block_that_was_given_back_is_given_again():
+    value, distance = predict.predict(FORMS["alloca.u64"])
+    assert (value == FORMS["alloca.u64"].operands[0]).all() and (distance == 0).all()
+
+
 def test_threads_that_have_left_store_nothing():
     a, b = FORMS["exit"].operands
     assert (predict.predict(FORMS["exit"])[0] == np.where(a & 1, 0, a + b)).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.emulator.families.control import call, emit as control
+from dsl.emulator.families.control import call, emit as control, stack
 from dsl.emulator.ir.rows import NONE, Rows, nothing
 from dsl.emulator.ptx.traits import IDLE, NO_EFFECT, NO_RESULT, POLLS, TIMED
 
@@ -20,6 +20,9 @@ _row("pmevent", "9.7.19.3", "?mask", nothing, traits=NO_EFFECT)
 _row("griddepcontrol", "9.7.13.13", "^launch_dependents @90", nothing, traits=NO_EFFECT | TIMED)
 _row("griddepcontrol", "9.7.13.13", "^wait @90", control.wait_for_grids, traits=NO_EFFECT | TIMED)
 _row("setmaxnreg", "9.7.19.5", "inc/dec sync aligned u32 @90a+", control.set_registers, traits=NO_EFFECT)
+_row("alloca", "9.7.17.3", "u32/u64 @:7.3", stack.allocate, operands="* * * *?", traits=IDLE)
+_row("stacksave", "9.7.17.1", "u32/u64 @:7.3", stack.save, operands="=1 *", traits=IDLE)
+_row("stackrestore", "9.7.17.2", "u32/u64 @:7.3", stack.restore, operands="* 1", traits=IDLE)
 
 OPERANDS = {
     NONE: "ret exit trap brkpt griddepcontrol",

@@ -7,6 +7,7 @@ from dsl.emulator.diagnosis import places, report
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.race import Race
+from dsl.emulator.families.control import stack
 from dsl.emulator.families.control.registers import Ignored
 from dsl.emulator.machine import context
 
@@ -24,6 +25,12 @@ def _bad_function(launch, instr):
 def _bad_free(launch, instr):
     return f"free gets {launch.ctx.address:#x}, which no malloc gave, or which is free already", (
         "free each block once, by the address that malloc returned"
+    )
+
+
+def _stack_full(launch, instr):
+    return f"the stack of alloca has {stack.SIZE_BYTES} bytes in a function, and this one needs more", (
+        "allocate less, or declare a .local array"
     )
 
 
@@ -108,5 +115,6 @@ ILLEGAL = {
     context.NO_REGISTERS: _no_registers,
     context.BAD_FUNCTION: _bad_function,
     context.BAD_FREE: _bad_free,
+    context.STACK_FULL: _stack_full,
     context.RECURSION: _recursion,
 }
