@@ -20,7 +20,7 @@ from dsl.forms.form import Form
 from tests.emulator import legality
 from tests.emulator.conftest import use
 
-TARGETS = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100"]
+TARGETS = ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100"]
 VERSIONS = ["6.5", *(f"7.{minor}" for minor in range(9)), *(f"8.{minor}" for minor in range(9)), "9.0"]
 # Forms whose `least` ptxas wants too, for what no modifier tells: the count of an arrival needs sm_90; pairs of 8-bit
 # floats need version 8.1 with sm_89 and 7.8 with sm_90; ptxas 13.5 wants sm_90 for fences that 13.0 takes for sm_70.
@@ -145,7 +145,7 @@ def refused(ptxas_path: str, forms: Iterable[Form], target: str, version: str) -
             starts.append(len(lines) + 1)
             kernel = form.ptx[form.ptx.index(".visible") :]
             lines += re.sub(r"\.entry \w+", f".entry k{number}", kernel, count=1).splitlines()
-        arch = "compute_75" if target == "sm_70" else f"compute_{target[3:]}"  # which is only parsed
+        arch = "compute_75" if target in ("sm_70", "sm_72") else f"compute_{target[3:]}"  # which is only parsed
         argv = [ptxas_path, f"-arch={arch}", "-o", "/dev/null", "-"]
         done = subprocess.run(argv, input="\n".join(lines) + "\n", text=True, capture_output=True)
         said = done.stderr + done.stdout
