@@ -36,7 +36,9 @@ def test_the_assembler_takes_every_form_for_its_target_and_version(forms, ptxas_
         head, _, rest = form.ptx.partition(".visible")
         modules[head, form.target].append(".visible" + rest)
     for (head, target), entries in modules.items():
-        arch = "sm_75" if target in ("sm_70", "sm_72") else target  # the assembler has them no more, but takes their PTX
+        arch = (
+            "sm_75" if target in ("sm_70", "sm_72") else target
+        )  # the assembler has them no more, but takes their PTX
         argv = [ptxas_path, f"-arch={arch}", "-O0", "-o", str(tmp_path / "cubin"), "-"]
         done = subprocess.run(argv, input=head + "\n".join(entries), text=True, capture_output=True)
         assert done.returncode == 0, f"{target}: {done.stderr[:2000]}"

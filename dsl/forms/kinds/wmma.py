@@ -58,7 +58,7 @@ def _address(parameter: str, size: int) -> str:
 
 
 def _packed(values: np.ndarray, kind: str) -> np.ndarray:
-    """Elements of PROBES matrices as they lie in memory, in 32 equal parts each."""
+    """Elements of PROBES matrices as they are in memory, in 32 equal parts each."""
     bits = BITS[kind]
     if bits < 8:
         places = np.arange(8 // bits, dtype=np.uint64) * np.uint64(bits)

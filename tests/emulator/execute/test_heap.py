@@ -31,7 +31,7 @@ AGAIN = "{ .param .b64 p1; st.param.b64 [p1], %p; call free, (p1); }"
 
 
 @pytest.mark.parametrize("checks", [(), ("race", "undefined")])
-def test_each_thread_has_a_block_of_its_own(machine, checks):
+def test_each_thread_has_a_separate_block(machine, checks):
     out = np.zeros(64, np.uint32)
     machine.run(KERNEL.replace("AGAIN", ""), block=64, out=out, size=20, checks=checks)
     assert out.tolist() == [*range(100, 164)]

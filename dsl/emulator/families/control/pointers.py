@@ -1,8 +1,8 @@
 """Addresses of functions, and calls through them: a call becomes a chain of comparisons and direct calls.
 
 A function whose address a module takes has a number in place of an address, which no memory has. A call through a
-register tries the functions with such a number whose parameters have the sizes of its arguments. What follows, analyses
-and checkers too, sees direct calls alone. A number that is none of these functions' is a fault of the call.
+register tries the functions with such a number whose parameters have the sizes of its arguments. Analyses and
+checkers see direct calls alone. A call of another number is a fault.
 """
 
 from __future__ import annotations

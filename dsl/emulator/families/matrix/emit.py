@@ -38,7 +38,7 @@ def mma(body, instr):
 
 
 def operation(instr) -> str:
-    """What is done to bits in place of a product; "" for other types."""
+    """The operation on bits in place of a product; "" for other types."""
     return next((f"bits_{each}" for each in instr.mods if each in ("xor", "and")), "")
 
 

@@ -11,7 +11,7 @@ UNMEASURED = Leeway("nobody measured this form on the chip")
 
 def _product(instr: Instr, core: TensorCore, is_read: bool) -> Leeway | None:
     """`mma` of 8-bit floats if it is made of instructions of f16: ptxas shows how, no chip was asked. `mma.sp` of
-    floats: the sum is that of `mma` of the elements that there are."""
+    floats: the elements that there are are summed as in `mma`."""
     has_bytes = not {"e4m3", "e5m2"}.isdisjoint(instr.mods)
     is_sparse = not {"sp", "sp::ordered_metadata"}.isdisjoint(instr.mods)
     if is_sparse and "s32" not in instr.mods:

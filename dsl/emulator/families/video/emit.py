@@ -67,7 +67,7 @@ def multiply_add(body, instr):
 
 
 def vector(body, instr):
-    """Two or four numbers, picked from those of a and b; those of the mask go into c, or are added to it."""
+    """Two or four numbers, picked from a and b; the numbers of the mask go into c, or are added to it."""
     lanes = int(instr.opcode[-1])
     mask, *picks = _selectors(instr, lanes)
     types = [each for each in instr.mods if each in TYPE_BITS]

@@ -81,7 +81,7 @@ def _registers(operand, count: int, kind: str) -> tuple:
 
 
 def _converted(body, values: list[str], source: str, target: str) -> list[str]:
-    """Registers of f16 as those of f32, or the other way round."""
+    """Registers of f16 as registers of f32, or the other way round."""
     if source == target:
         return values
     if target == "f32":

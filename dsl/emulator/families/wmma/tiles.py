@@ -1,8 +1,8 @@
 """wmma as products of mma, and which element of a matrix a register of a lane holds. PTX ISA 9.7.14.4.1 leaves it open.
 
-What is here is what ptxas 13.0 makes for sm_80 to sm_90: fragments are those of mma, whatever the layout in memory. A
-product with 16 columns of B is two of mma with 8 each, one with 32 rows of A two with 16 each; where A has 8 rows and
-B 32 columns, they change places, and mma makes the transposed matrix.
+ptxas 13.0 makes it so for sm_80 to sm_90: fragments are as in mma, whatever the layout in memory. A product with 16
+columns of B is two of mma with 8 each, one with 32 rows of A two with 16 each; where A has 8 rows and B 32 columns,
+they change places, and mma makes the transposed matrix.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Product:
         return Mma(m, 8, self.shape[2], self.kind, self.kind, accumulator, saturates, operation)
 
     def part(self, matrix: str, tile: int, accumulator: str) -> tuple[int, int]:
-        """(first, after the last) of the registers of a matrix that are a tile's."""
+        """(first, after the last) of the registers of a matrix that a tile has."""
         of_a, of_b, of_c = self.mma(accumulator).registers
         count = of_c if matrix == "c" else of_a if (matrix == "a") != self.turned else of_b
         first = tile * count if matrix in ("c", self.split) else 0

@@ -1,4 +1,4 @@
-"""Calls through registers: function pointers, tables of them, and what is no function. PTX ISA 9.7.12.5, 7.1."""
+"""Calls through registers: function pointers, tables of them, and numbers that name none. PTX ISA 9.7.12.5, 7.1."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_function_gives_its_blocks_back(machine, ptxas, checks):
     assert out.tolist() == [20 * (499 + thread) for thread in range(32)]
 
 
-def test_blocks_lie_below_one_another_and_are_given_back(machine, ptxas):
+def test_blocks_are_below_one_another_and_are_given_back(machine, ptxas):
     ptxas(HEADER + SAVED)
     out = np.zeros(4, np.uint64)
     machine.run(SAVED, block=1, out=out)
@@ -71,7 +71,7 @@ def test_more_than_there_is_is_a_fault(machine):
     ("alloca.u64 %a, %size, 4096;", "aligns to at most 1024 bytes"),
     ("alloca.u64 %p, %size;", "64 are read or written here"),
 ])  # fmt: skip
-def test_what_is_refused(machine, text, message):
+def test_bad_operands_are_refused(machine, text, message):
     with pytest.raises((emulator.PtxError, emulator.Unsupported), match=message):
         machine.run(SAVED.replace("stacksave.u64 %s;", text), block=1, out=np.zeros(4, np.uint64))
 

@@ -61,7 +61,7 @@ def ptx(
 
 
 def stored(matrix: np.ndarray, layout: str, pad: int) -> np.ndarray:
-    """As it lies in memory, with `pad` more elements in each line."""
+    """As it is in memory, with `pad` more elements in each line."""
     lines = matrix if layout == "row" else matrix.T
     return np.ascontiguousarray(np.pad(lines, ((0, 0), (0, pad))))
 
@@ -203,7 +203,7 @@ def test_a_matrix_past_the_end_of_memory_is_a_fault(machine):
     ("wmma.load.a.sync.aligned.row.m16n16k16.s4 {%c0}, [%p];", "the emulator does not support|no such form"),
     ("wmma.mma.sync.aligned.row.col.m8n8k4.rz.f64.f64.f64.f64 {%c0, %c1}, {%c2}, {%c3}, {%c0, %c1};", "wmma.mma"),
 ])  # fmt: skip
-def test_what_is_no_wmma_is_refused(machine, text, message):
+def test_other_forms_are_refused(machine, text, message):
     kernel = CHANGED.replace("STORE", text)
     a = np.zeros((16, 16), np.float32)
     with pytest.raises((emulator.PtxError, emulator.Unsupported), match=message):

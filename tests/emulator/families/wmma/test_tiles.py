@@ -1,4 +1,4 @@
-"""Fragments of wmma: every element is held once, and registers are as many as the tables of 9.7.14.4.1 say."""
+"""Fragments of wmma: every element is held once, and registers are as many as in the tables of 9.7.14.4.1."""
 
 import collections
 import itertools
