@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsl import emulator
+from dsl.emulator import families
 from dsl.emulator.families import table as isa
 from dsl.emulator.ir import operand_grammar
 from dsl.forms.coverage import own_instructions
@@ -86,3 +87,9 @@ def test_ptxas_refuses_other_numbers_of_operands(ptxas):
             with pytest.raises(AssertionError):
                 ptxas(form.ptx.replace(instr.text, changed))
     assert len(seen) > 60
+
+
+@pytest.mark.parametrize("name", ["FAULTS", "ILLEGAL", "WARNINGS"])
+def test_families_have_different_numbers_for_their_faults(name):
+    tables = families.named("words", name)
+    assert sum(map(len, tables)) == len({number for table in tables for number in table}) > 1
