@@ -7,6 +7,7 @@ import pytest
 from dsl import emulator
 from dsl.emulator import families
 from dsl.emulator.families import table as isa
+from dsl.emulator.families.control import stack
 from dsl.emulator.ir import operand_grammar
 from dsl.forms.coverage import own_instructions
 from dsl.forms.table import forms
@@ -23,7 +24,7 @@ def test_every_row_has_a_section_and_an_emitter():
 
 
 REFUSED = [
-    "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
+    "suq.width.b32", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
     "mbarrier.frobnicate.shared.b64",
     "wgmma.mma_async.sync.aligned.m64n8k64.s32.b1.b1.xor.popc", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "frobnicate.u32",
     "add.banana.s32", "multimem.ld_reduce.relaxed.sys.global.add.f32", "barrier.cluster.sync",
@@ -71,6 +72,8 @@ def test_the_number_of_operands_is_checked_when_loaded(instruction, why):
 def test_every_form_has_operands_that_its_row_takes():
     for form in forms():
         for instr in own_instructions(form):
+            if instr.opcode in stack.OPERANDS:  # which counts them itself
+                continue
             wanted = isa.find(instr).operands or isa.OPERANDS.get(instr.opcode, "")
             assert not wanted or operand_grammar.problem(wanted, instr) == "", instr.text
 

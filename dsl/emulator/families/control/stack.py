@@ -17,24 +17,28 @@ _STRETCH, _USED = Sym("$stack"), Reg("%$stack", 64, "b64")
 def reserve(module: Module) -> None:
     """Give each function that has the instructions its stretch and its register."""
     for function in module.functions.values():
-        own = [each for each in function.items if isinstance(each, Instr) and each.opcode in _OPERANDS]
+        own = [each for each in function.items if isinstance(each, Instr) and each.opcode in OPERANDS]
         if not own:
             continue
         function.variables[_STRETCH.name] = Variable(_STRETCH.name, "local", MOST_ALIGNMENT, SIZE_BYTES)
         function.regs[_USED.name] = _USED.bits
         for instr in own:
-            instr.operands = _OPERANDS[instr.opcode](instr.operands)
+            counts, more = OPERANDS[instr.opcode]
+            if len(instr.operands) not in counts:
+                text = " or ".join(map(str, counts))
+                raise PtxError(
+                    f"`{instr.opcode}` takes {text} operand{'s' * (counts != (1,))}, got {len(instr.operands)}",
+                    instr.line,
+                )
+            instr.operands = more(instr.operands)
         function.items.insert(0, Instr("mov", ("u64",), [_USED, Imm(0)], None, function.line, None, "mov.u64 %sp, 0;"))
 
 
-def _of_alloca(given: list) -> list:
-    return [Vec((given[0], _USED)), _USED, *given[1:]] if given else given
-
-
-_OPERANDS = {
-    "alloca": _of_alloca,
-    "stacksave": lambda given: [*given, _USED],
-    "stackrestore": lambda given: [_USED, *given],
+# how many operands a text has, and what they become
+OPERANDS = {
+    "alloca": ((2, 3), lambda given: [Vec((given[0], _USED)), _USED, *given[1:]]),
+    "stacksave": ((1,), lambda given: [*given, _USED]),
+    "stackrestore": ((1,), lambda given: [_USED, *given]),
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.ptx.syntax import PtxError
 from tests.emulator.conftest import HEADER
 
 REVERSED = """
@@ -97,3 +98,15 @@ def test_an_alias_is_another_name_of_a_function(machine):
     assert out[0] == 6
     with pytest.raises(emulator.PtxError, match="`four`, which `other` is an alias of, has no body before it"):
         emulator.load(HEADER + ALIAS.replace("other, three", "other, four"))
+
+
+def test_a_wrong_number_of_operands_is_counted_as_it_is_written():
+    with pytest.raises(PtxError, match=r"`alloca` takes 2 or 3 operands, got 1"):
+        parsed("alloca.u64 %a;")
+    with pytest.raises(PtxError, match=r"`stacksave` takes 1 operand, got 2"):
+        parsed("stacksave.u64 %a, %a;")
+
+
+def parsed(body: str):
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b64 %a;\n"
+    return emulator.load(f"{head}{body} ret; }}")
