@@ -13,6 +13,7 @@ CHECK = "GPU_REPRO_CHECK"
 FULL_TRACEBACK = "GPU_REPRO_FULL_TRACEBACK"
 GPU_MODEL = "GPU_REPRO_GPU_MODEL"
 SYNC_NOTES = "GPU_REPRO_NOTES"
+REPORT, SEED = "GPU_REPRO_REPORT", "GPU_REPRO_SEED"  # read by the helper of dsl/driver
 
 
 def value(name: str, default: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Builds the emulator's C++ runtime with the package, for editable installs too; hatchling runs it."""
+"""Builds the C++ of the emulator and of the driver with the package, for editable installs too; hatchling runs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Hook(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root, build = Path(self.root), _builder(Path(self.root, "dsl/native_library.py"))
-        paths = build.library(*build.LEVELS)
+        paths = [*build.library(*build.LEVELS), *build.driver()]
         if version != "editable":
             build_data["force_include"] |= {str(path): str(path.relative_to(root)) for path in paths}
         build_data["pure_python"] = False

@@ -1,4 +1,5 @@
-"""Builds the emulator's runtime: C++ in the folders of dsl/emulator to one shared library a level of x86-64.
+"""Builds the C++ of this project: the emulator's runtime, a shared library for each level of x86-64, and libcuda.so.1
+of the embedded device (dsl/driver).
 
 The name of a library has the digest of all that it was made from, so a library is never older than its sources. This
 file imports nothing of the package: it runs while the package is being built, too.
@@ -23,13 +24,16 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent / "emulator"
 BUILT = HERE / "built"
+DRIVER = Path(__file__).parent / "driver"
 LEVELS = ("x86_64_v3", "x86_64_v4")  # as psABI names them: AVX2; AVX-512
 ZIG = "ziglang==0.17.1"  # its clang is of the LLVM that llvmlite has
-FLAGS = (
-    "-std=c++20 -O2 -fPIC -ffreestanding -fno-exceptions -fno-rtti -fno-strict-aliasing -fwrapv -ffp-contract=off "
-    "-fno-math-errno -fno-stack-protector -fno-threadsafe-statics -fomit-frame-pointer "
-    "-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers"
+_COMMON_FLAGS = (
+    "-std=c++20 -O2 -fPIC -fno-exceptions -fno-rtti -fno-strict-aliasing -fwrapv -fno-stack-protector "
+    "-fno-threadsafe-statics -fomit-frame-pointer -Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers"
 ).split()
+FLAGS = [*_COMMON_FLAGS, "-ffreestanding", "-ffp-contract=off", "-fno-math-errno"]
+DRIVER_FLAGS = [*_COMMON_FLAGS, "-fvisibility=hidden"]
+DRIVER_NAMES = ("libcuda.so.1", "libcuda.so")
 MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for who works on the C++; see CONTRIBUTING.md
 
 
@@ -53,12 +57,34 @@ def level_of(flags: set[str]) -> str:
     return LEVELS[flags >= {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}]
 
 
-def sources() -> list[Path]:
+class _Library(NamedTuple):
+    """What one of the libraries is built from, and how."""
+
+    home: Path
+    built: Path
+    name: str  # of its files, before the level
+    flags: list[str]
+    link: list[str]
+    suffixes: tuple[str, ...]  # of its sources
+    names: tuple[str, ...] = ()  # that programs load it by, in the folder `lib`
+
+
+def _emulator() -> _Library:
+    return _Library(HERE, BUILT, "runtime", FLAGS, ["-lc"], (".cc", ".h"))
+
+
+def _driver() -> _Library:
+    link = ["-lc", "-lpthread", "-ldl", "-Wl,-Bsymbolic", f"-Wl,-soname,{DRIVER_NAMES[0]}"]
+    return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, (".cc", ".h", ".inc"), DRIVER_NAMES)
+
+
+def sources(of: _Library | None = None) -> list[Path]:
     """The C++ files; none in an installed wheel."""
+    of = of or _emulator()
     found = []
-    for folder, inner, names in os.walk(HERE):
-        inner[:] = [each for each in inner if each not in ("__pycache__", BUILT.name)]
-        found += [Path(folder, name) for name in names if name.endswith((".cc", ".h"))]
+    for folder, inner, names in os.walk(of.home):
+        inner[:] = [each for each in inner if each not in ("__pycache__", of.built.name)]
+        found += [Path(folder, name) for name in names if name.endswith(of.suffixes)]
     return sorted(found) if any(each.suffix == ".cc" for each in found) else []
 
 
@@ -68,15 +94,41 @@ def shared() -> list[Path]:
 
 
 def library(*levels: str) -> list[Path]:
-    """The library of each level, built first where there is none of these sources. Raises BuildError."""
-    files = sources()
+    """The emulator's library of each level, built first where there is none of these sources. Raises BuildError."""
+    of = _emulator()
+    files = sources(of)
     if not files:
-        return [_shipped(level) for level in levels]
-    texts = {path: path.read_bytes() for path in (*files, *shared(), Path(__file__))}
-    plans = [_plan(level, texts) for level in levels]
+        return [_shipped(of, f"{of.name}.{level}.*.so", level) for level in levels]
+    return _library(of, [*files, *shared()], levels)
+
+
+def driver() -> list[Path]:
+    """The files that programs load as the CUDA driver, in one folder, built first like `library`. Raises BuildError."""
+    of = _driver()
+    files = sources(of)
+    if not files:
+        return [_shipped(of, f"lib/{name}", name) for name in of.names]
+    (path,) = _library(of, files, ("x86_64",))
+    return [_named(path, of.built / "lib" / name) for name in of.names]
+
+
+def _named(path: Path, name: Path) -> Path:
+    """`name`, as another name of the file `path`."""
+    if not name.exists() or not name.samefile(path):
+        name.parent.mkdir(exist_ok=True)
+        part = name.with_suffix(f".{os.getpid()}")
+        os.link(path, part)
+        os.replace(part, name)
+        part.unlink(missing_ok=True)  # rename leaves it where both are one file
+    return name
+
+
+def _library(of: _Library, files: list[Path], levels: tuple[str, ...]) -> list[Path]:
+    texts = {path: path.read_bytes() for path in (*files, Path(__file__))}
+    plans = [_plan(of, level, texts) for level in levels]
     missing = [plan for plan in plans if not plan.library.exists()]
     if missing:
-        _build(missing)
+        _build(of, missing)
     return [plan.library for plan in plans]
 
 
@@ -86,11 +138,11 @@ def here() -> Path:
     return library(level())[0]
 
 
-def _shipped(level: str) -> Path:
-    for path in sorted(BUILT.glob(f"runtime.{level}.*.so")):
+def _shipped(of: _Library, pattern: str, what: str) -> Path:
+    for path in sorted(of.built.glob(pattern)):
         return path
     raise BuildError(
-        f"{BUILT} has no library for {level}: this installation of gpu-repro is not whole, install it again"
+        f"{of.built} has no library for {what}: this installation of gpu-repro is not whole, install it again"
     )
 
 
@@ -101,7 +153,7 @@ class _Plan(NamedTuple):
     objects: dict[Path, Path]  # of each .cc
 
 
-def _plan(level: str, texts: dict[Path, bytes]) -> _Plan:
+def _plan(of: _Library, level: str, texts: dict[Path, bytes]) -> _Plan:
     flags = os.environ.get(MORE_FLAGS, "")
     label = f"{level}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}" if flags else level
     common = hashlib.sha256(label.encode())
@@ -114,31 +166,32 @@ def _plan(level: str, texts: dict[Path, bytes]) -> _Plan:
             digest = common.copy()
             digest.update(text)
             whole.update(digest.digest())
-            objects[path] = BUILT / "objects" / f"{path.stem}.{label}.{digest.hexdigest()[:16]}.o"
-    return _Plan(level, label, BUILT / f"runtime.{label}.{whole.hexdigest()[:16]}.so", objects)
+            objects[path] = of.built / "objects" / f"{path.stem}.{label}.{digest.hexdigest()[:16]}.o"
+    return _Plan(level, label, of.built / f"{of.name}.{label}.{whole.hexdigest()[:16]}.so", objects)
 
 
-def _build(plans: list[_Plan]) -> None:
-    (BUILT / "objects").mkdir(parents=True, exist_ok=True)
-    with open(BUILT / "lock", "w") as lock:
+def _build(of: _Library, plans: list[_Plan]) -> None:
+    (of.built / "objects").mkdir(parents=True, exist_ok=True)
+    with open(of.built / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be building the same
         plans = [plan for plan in plans if not plan.library.exists()]
         if not plans:
             return
         if importlib.util.find_spec("ziglang") is None:
             raise BuildError(
-                f"The C++ of the emulator in {HERE} is newer than its library, and the compiler that builds it is not "
+                f"The C++ of the {of.home.name} in {of.home} is newer than its library, and the compiler that builds it is not "
                 f"installed\nfix: uv sync, or uv pip install {ZIG}"
             )
         missing = [
             (plan.level, path, made) for plan in plans for path, made in plan.objects.items() if not made.exists()
         ]
         levels = " and ".join(plan.label for plan in plans)
-        print(f"gpu-repro: building the emulator's runtime for {levels}, {len(missing)} files", file=sys.stderr)
-        _write(BUILT / "shared.h", header_text().encode())
+        print(f"gpu-repro: building the {of.home.name}'s {of.name} for {levels}, {len(missing)} files", file=sys.stderr)
+        if of.home == HERE:
+            _write(of.built / "shared.h", header_text().encode())
         missing.sort(key=lambda job: job[1].stat().st_size, reverse=True)  # the longest first
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = [pool.submit(_compile, *job) for job in missing]
+            jobs = [pool.submit(_compile, of, *job) for job in missing]
             try:
                 for job in jobs:
                     job.result()
@@ -148,15 +201,15 @@ def _build(plans: list[_Plan]) -> None:
         for plan in plans:
             part = plan.library.with_suffix(f".{os.getpid()}")
             objects = [str(each) for each in plan.objects.values()]
-            how = ["-shared", "-nostdlib", "-lc", "-Wl,--no-undefined", *_more_flags()]
+            how = ["-shared", "-nostdlib", *of.link, "-Wl,--no-undefined", *_more_flags()]
             _run([*_compiler(plan.level), *how, "-o", str(part), *objects], plan.library)
             os.replace(part, plan.library)
-            _remove_others(plan.label, {plan.library, *plan.objects.values()})
+            _remove_others(of, plan.label, {plan.library, *plan.objects.values()})
 
 
-def _compile(level: str, path: Path, made: Path) -> None:
+def _compile(of: _Library, level: str, path: Path, made: Path) -> None:
     part = made.with_suffix(f".{os.getpid()}")
-    how = [*FLAGS, *_more_flags(), "-I", str(HERE), "-I", str(BUILT)]
+    how = [*of.flags, *_more_flags(), "-I", str(of.home), "-I", str(of.built)]
     _run([*_compiler(level), *how, "-c", "-o", str(part), str(path)], path)
     os.replace(part, made)
 
@@ -184,8 +237,8 @@ def _write(path: Path, data: bytes) -> None:
         os.replace(part, path)
 
 
-def _remove_others(label: str, keep: set[Path]) -> None:
-    for path in (*BUILT.glob(f"*.{label}.*"), *(BUILT / "objects").glob(f"*.{label}.*")):
+def _remove_others(of: _Library, label: str, keep: set[Path]) -> None:
+    for path in (*of.built.glob(f"*.{label}.*"), *(of.built / "objects").glob(f"*.{label}.*")):
         if path not in keep:
             path.unlink(missing_ok=True)
 
@@ -275,4 +328,4 @@ def _struct(kind: type[ctypes.Structure]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(*library(*(sys.argv[1:] or LEVELS)), sep="\n")
+    print(*(driver() if sys.argv[1:] == ["driver"] else library(*(sys.argv[1:] or LEVELS))), sep="\n")

@@ -13,6 +13,7 @@ from dsl.emulator.execute.launch import launch, resident_blocks
 from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Program, load
 from dsl.emulator.execute.repeats import failure_of, handle
+from dsl.emulator.execute.variables import allocate_by as allocate_variables_by
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning, SameValueRace
 from dsl.emulator.machine.memory import Memory
 from dsl.emulator.machine.native import keep_in
@@ -32,6 +33,7 @@ __all__ = [
     "PtxError",
     "SameValueRace",
     "Unsupported",
+    "allocate_variables_by",
     "failure_of",
     "handle",
     "keep_in",

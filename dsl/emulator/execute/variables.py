@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from typing import Any
 
 from dsl.emulator.machine import context
 from dsl.emulator.machine.memory import Allocation
 from dsl.emulator.ptx.syntax import PtxError, Sym, Unsupported, Variable
+
+
+_allocate: Callable[[int], Any] = ctypes.create_string_buffer
+
+
+def allocate_by(allocate: Callable[[int], Any]) -> None:
+    """Let this function give the memory for variables from now on: a cleared ctypes array of so many bytes."""
+    global _allocate
+    _allocate = allocate
 
 
 class Variables:
@@ -25,7 +36,7 @@ class Variables:
             end = -(-end // align) * align
             self.offsets[variable.name] = end
             end += variable.size + 16
-        self._buffer = ctypes.create_string_buffer(end + 256)
+        self._buffer = _allocate(end + 256)
         self.address = (ctypes.addressof(self._buffer) + 255) // 256 * 256
         kinds = {"global": context.GLOBAL, "const": context.CONST}
         self.allocations = [

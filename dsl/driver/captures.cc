@@ -1,0 +1,154 @@
+// Streams whose work becomes a graph.  CUDA driver API: stream capture.
+#include "graphs.h"
+
+namespace driver {
+
+Result capture(Stream *stream, const Work &work) {
+  if (stream->capture->is_lost) return CAPTURE_INVALIDATED;
+  Node *node = add_node(stream->capture->graph, work, stream->last.data, stream->last.count);
+  copy_params(&node->work);
+  stream->last.clear();
+  stream->last.add(node);
+  return SUCCESS;
+}
+
+Result join(Stream *stream, Event *event) {
+  if (!event->capture) {
+    if (!stream->capture) return SUCCESS;
+    stream->capture->is_lost = true;
+    return CAPTURE_ISOLATION;
+  }
+  if (stream->capture && stream->capture != event->capture) {
+    stream->capture->is_lost = event->capture->is_lost = true;
+    return CAPTURE_MERGE;
+  }
+  if (!stream->capture) stream->last.clear();
+  stream->capture = event->capture;
+  for (Node *each : event->after)
+    if (!stream->last.has(each)) stream->last.add(each);
+  return SUCCESS;
+}
+
+}  // namespace driver
+
+using namespace driver;
+
+namespace {
+
+constexpr u32 GLOBAL_MODE = 0, RELAXED_MODE = 2;
+thread_local u32 mode_of_thread = GLOBAL_MODE;
+
+struct Leftover { Capture *capture; Vector<Node *> joined; bool is_unjoined; };
+
+// The nodes that `node` comes after, and itself.
+void add_before(Vector<Node *> &all, Node *node) {
+  if (all.has(node)) return;
+  all.add(node);
+  for (Node *each : node->after) add_before(all, each);
+}
+
+// A stream that joined a capture is free again when that ends.
+void leave(Object *object, void *argument) {
+  Stream *stream = (Stream *)object;
+  Leftover *left = (Leftover *)argument;
+  if (stream->capture != left->capture) return;
+  for (Node *each : stream->last) left->is_unjoined = left->is_unjoined || !left->joined.has(each);
+  stream->capture = nullptr;
+  stream->last.clear();
+}
+
+void forget(Object *object, void *capture) {
+  Event *event = (Event *)object;
+  if (event->capture == capture) event->capture = nullptr, event->is_recorded = false, event->after.clear();
+}
+
+}  // namespace
+
+API(cuStreamBeginCapture_v2)(void *handle, u32 mode) {
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!stream, INVALID_HANDLE);
+  REFUSE_IF(mode > RELAXED_MODE, INVALID_VALUE);
+  REFUSE_IF((u64)handle <= 1, CAPTURE_UNSUPPORTED);
+  REFUSE_IF(stream->capture, ILLEGAL_STATE);
+  Capture *capture = (Capture *)calloc(1, sizeof(Capture));
+  capture->graph = make<Graph>(), capture->origin = stream, capture->mode = mode;
+  capture->id = capture->graph->id;
+  stream->capture = capture;
+  stream->last.clear();
+  return SUCCESS;
+}
+
+API(cuStreamEndCapture)(void *handle, Graph **graph) {
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!stream, INVALID_HANDLE);
+  REFUSE_IF(!graph, INVALID_VALUE);
+  Capture *capture = stream->capture;
+  REFUSE_IF(!capture, ILLEGAL_STATE);
+  REFUSE_IF(capture->origin != stream, CAPTURE_UNMATCHED);
+  Leftover left = {capture, {}, false};
+  for (Node *each : stream->last) add_before(left.joined, each);
+  for_each(Kind::STREAM, leave, &left);
+  for_each(Kind::EVENT, forget, capture);
+  left.joined.close();
+  Result result = capture->is_lost ? CAPTURE_INVALIDATED : left.is_unjoined ? CAPTURE_UNJOINED : SUCCESS;
+  *graph = result ? nullptr : capture->graph;
+  if (result) drop_graph(capture->graph);
+  free(capture);
+  return result;
+}
+
+API(cuStreamIsCapturing)(void *handle, u32 *status) {
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!stream, INVALID_HANDLE);
+  REFUSE_IF(!status, INVALID_VALUE);
+  *status = !stream->capture ? 0 : stream->capture->is_lost ? 2 : 1;
+  return SUCCESS;
+}
+
+API(cuStreamGetCaptureInfo_v3)(void *handle, u32 *status, u64 *id, Graph **graph, Node ***after, const void **edges,
+                               u64 *count) {
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!stream, INVALID_HANDLE);
+  REFUSE_IF(!status, INVALID_VALUE);
+  Capture *capture = stream->capture;
+  *status = !capture ? 0 : capture->is_lost ? 2 : 1;
+  if (edges) *edges = nullptr;
+  if (!capture) return SUCCESS;
+  if (id) *id = capture->id;
+  if (graph) *graph = capture->graph;
+  if (after) *after = stream->last.data;
+  if (count) *count = stream->last.count;
+  return SUCCESS;
+}
+
+API(cuStreamGetCaptureInfo_v2)(void *handle, u32 *status, u64 *id, Graph **graph, Node ***after, u64 *count) {
+  return cuStreamGetCaptureInfo_v3(handle, status, id, graph, after, nullptr, count);
+}
+
+API(cuStreamUpdateCaptureDependencies_v2)(void *handle, Node *const *after, const void *, u64 count, u32 flags) {
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!stream, INVALID_HANDLE);
+  REFUSE_IF(!stream->capture, ILLEGAL_STATE);
+  REFUSE_IF(flags > 1 || (count && !after), INVALID_VALUE);
+  if (flags) stream->last.clear();  // set, and not add
+  for (u64 i = 0; i < count; ++i)
+    if (!stream->last.has(after[i])) stream->last.add(after[i]);
+  return SUCCESS;
+}
+
+API(cuStreamUpdateCaptureDependencies)(void *handle, Node *const *after, u64 count, u32 flags) {
+  return cuStreamUpdateCaptureDependencies_v2(handle, after, nullptr, count, flags);
+}
+
+API(cuThreadExchangeStreamCaptureMode)(u32 *mode) {
+  ENTER;
+  REFUSE_IF(!mode || *mode > RELAXED_MODE, INVALID_VALUE);
+  u32 before = mode_of_thread;
+  mode_of_thread = *mode, *mode = before;
+  return SUCCESS;
+}

@@ -1,0 +1,204 @@
+// Copies and fills. Memory of the device must be in a block; memory of the host may be anywhere.  CUDA driver API: memory
+// management.
+#include "memory.h"
+#include "streams.h"
+
+namespace driver {
+namespace {
+
+Result copy(Address to, Address from, u64 nbytes, bool is_to_device, bool is_from_device) {
+  if (!nbytes) return SUCCESS;
+  if (!to || !from) return INVALID_VALUE;
+  if ((is_to_device && !holds(to, nbytes)) || (is_from_device && !holds(from, nbytes))) return INVALID_VALUE;
+  memmove((void *)to, (void *)from, nbytes);
+  return SUCCESS;
+}
+
+// Rows of `width` elements; a pitch is in bytes.
+Result fill(const Fill &fill) {
+  u64 row_bytes = fill.width * fill.element_bytes;
+  if (!row_bytes || !fill.height) return SUCCESS;
+  if (fill.to % fill.element_bytes || (fill.height > 1 && fill.pitch < row_bytes)) return INVALID_VALUE;
+  if (!holds(fill.to, fill.pitch * (fill.height - 1) + row_bytes)) return INVALID_VALUE;
+  for (u64 row = 0; row < fill.height; ++row) {
+    u8 *at = (u8 *)fill.to + row * fill.pitch;
+    if (fill.element_bytes == 1) memset(at, (int)fill.value, fill.width);
+    else
+      for (u64 column = 0; column < fill.width; ++column)
+        memcpy(at + column * fill.element_bytes, &fill.value, fill.element_bytes);
+  }
+  return SUCCESS;
+}
+
+enum : u32 { HOST = 1, DEVICE = 2, ARRAY = 3, UNIFIED = 4 };  // CUmemorytype
+
+// One side of a copy of a box.
+struct Side {
+  Address start;
+  u64 pitch, height;  // of a row in bytes, of a plane in rows
+  bool is_device;
+};
+
+Result side_of(const Place &place, u64 x, u64 y, u64 z, const Extent &box, Side *side) {
+  if (place.memory == ARRAY) return unsupported("copies of arrays (cuArray*)");
+  if (place.memory != HOST && place.memory != DEVICE && place.memory != UNIFIED) return INVALID_VALUE;
+  side->is_device = place.memory == DEVICE || (place.memory == UNIFIED && block_of(place.device));
+  Address start = place.memory == HOST ? place.host : place.device;
+  side->pitch = place.pitch ? place.pitch : x + box.width;
+  side->height = place.height ? place.height : y + box.height;
+  if (side->pitch < x + box.width || (box.depth > 1 && side->height < y + box.height)) return INVALID_VALUE;
+  side->start = start + (z * side->height + y) * side->pitch + x;
+  u64 span = ((box.depth - 1) * side->height + box.height - 1) * side->pitch + box.width;
+  return !start || (side->is_device && !holds(side->start, span)) ? INVALID_VALUE : SUCCESS;
+}
+
+}  // namespace
+
+Result run(const Copy &each) {
+  return copy(each.to, each.from, each.nbytes, each.is_to_device, each.is_from_device);
+}
+
+Result run(const Fill &each) { return fill(each); }
+
+Result run(const BoxCopy &copy) {
+  if (!copy.box.width || !copy.box.height || !copy.box.depth) return SUCCESS;
+  Side from, to;
+  if (Result bad = side_of(copy.from, copy.from_x, copy.from_y, copy.from_z, copy.box, &from)) return bad;
+  if (Result bad = side_of(copy.to, copy.to_x, copy.to_y, copy.to_z, copy.box, &to)) return bad;
+  for (u64 z = 0; z < copy.box.depth; ++z)
+    for (u64 y = 0; y < copy.box.height; ++y)
+      memmove((u8 *)to.start + (z * to.height + y) * to.pitch, (u8 *)from.start + (z * from.height + y) * from.pitch,
+              copy.box.width);
+  return SUCCESS;
+}
+
+}  // namespace driver
+
+using namespace driver;
+
+// CUDA_MEMCPY2D and CUDA_MEMCPY3D, as the driver API documents their members.
+struct Memcpy2D {
+  u64 from_x, from_y;
+  u32 from_memory;
+  Address from_host, from_device, from_array;
+  u64 from_pitch, to_x, to_y;
+  u32 to_memory;
+  Address to_host, to_device, to_array;
+  u64 to_pitch, width, height;
+};
+
+struct Memcpy3D {
+  u64 from_x, from_y, from_z, from_level;
+  u32 from_memory;
+  Address from_host, from_device, from_array, from_reserved;
+  u64 from_pitch, from_height, to_x, to_y, to_z, to_level;
+  u32 to_memory;
+  Address to_host, to_device, to_array, to_reserved;
+  u64 to_pitch, to_height, width, height, depth;
+};
+
+static BoxCopy box_copy(const Memcpy2D &a) {
+  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, 0}, a.from_x, a.from_y, 0,
+          {a.to_memory, a.to_host, a.to_device, a.to_pitch, 0}, a.to_x, a.to_y, 0, {a.width, a.height, 1}};
+}
+
+BoxCopy driver::box_copy_3d(const void *parameters) {
+  const Memcpy3D &a = *(const Memcpy3D *)parameters;
+  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, a.from_height}, a.from_x, a.from_y, a.from_z,
+          {a.to_memory, a.to_host, a.to_device, a.to_pitch, a.to_height}, a.to_x, a.to_y, a.to_z,
+          {a.width, a.height, a.depth}};
+}
+
+static Result enqueue_copy(Address to, Address from, u64 nbytes, bool is_to_device, bool is_from_device, void *stream) {
+  ENTER_CONTEXT;
+  return enqueue(stream, Copy{to, from, nbytes, is_to_device, is_from_device});
+}
+
+static Result copy_now(Address to, Address from, u64 nbytes, bool is_to_device, bool is_from_device) {
+  ENTER_CONTEXT;
+  return run(Copy{to, from, nbytes, is_to_device, is_from_device});
+}
+
+API(cuMemcpy)(Address to, Address from, u64 nbytes) { return copy_now(to, from, nbytes, false, false); }
+API(cuMemcpyHtoD_v2)(Address to, Address from, u64 nbytes) { return copy_now(to, from, nbytes, true, false); }
+API(cuMemcpyDtoH_v2)(Address to, Address from, u64 nbytes) { return copy_now(to, from, nbytes, false, true); }
+API(cuMemcpyDtoD_v2)(Address to, Address from, u64 nbytes) { return copy_now(to, from, nbytes, true, true); }
+
+API(cuMemcpyAsync)(Address to, Address from, u64 nbytes, void *stream) {
+  return enqueue_copy(to, from, nbytes, false, false, stream);
+}
+API(cuMemcpyHtoDAsync_v2)(Address to, Address from, u64 nbytes, void *stream) {
+  return enqueue_copy(to, from, nbytes, true, false, stream);
+}
+API(cuMemcpyDtoHAsync_v2)(Address to, Address from, u64 nbytes, void *stream) {
+  return enqueue_copy(to, from, nbytes, false, true, stream);
+}
+API(cuMemcpyDtoDAsync_v2)(Address to, Address from, u64 nbytes, void *stream) {
+  return enqueue_copy(to, from, nbytes, true, true, stream);
+}
+
+API(cuMemcpyPeer)(Address to, Context *, Address from, Context *, u64 nbytes) {
+  return copy_now(to, from, nbytes, true, true);
+}
+API(cuMemcpyPeerAsync)(Address to, Context *, Address from, Context *, u64 nbytes, void *stream) {
+  return enqueue_copy(to, from, nbytes, true, true, stream);
+}
+
+API(cuMemcpy2D_v2)(const Memcpy2D *copy) {
+  ENTER_CONTEXT;
+  return copy ? run(box_copy(*copy)) : INVALID_VALUE;
+}
+API(cuMemcpy2DUnaligned_v2)(const Memcpy2D *copy) { return cuMemcpy2D_v2(copy); }
+API(cuMemcpy3D_v2)(const Memcpy3D *copy) {
+  ENTER_CONTEXT;
+  return copy ? run(box_copy_3d(copy)) : INVALID_VALUE;
+}
+API(cuMemcpy2DAsync_v2)(const Memcpy2D *copy, void *stream) {
+  ENTER_CONTEXT;
+  return copy ? enqueue(stream, box_copy(*copy)) : INVALID_VALUE;
+}
+API(cuMemcpy3DAsync_v2)(const Memcpy3D *copy, void *stream) {
+  ENTER_CONTEXT;
+  return copy ? enqueue(stream, box_copy_3d(copy)) : INVALID_VALUE;
+}
+
+static Result fill_now(Address to, u64 pitch, u32 value, u32 element_bytes, u64 width, u64 height) {
+  ENTER_CONTEXT;
+  return run(Fill{to, pitch, width, height, value, element_bytes});
+}
+
+static Result enqueue_fill(Address to, u64 pitch, u32 value, u32 bytes, u64 width, u64 height, void *stream) {
+  ENTER_CONTEXT;
+  return enqueue(stream, Fill{to, pitch, width, height, value, bytes});
+}
+
+API(cuMemsetD8_v2)(Address to, u8 value, u64 count) { return fill_now(to, 0, value, 1, count, 1); }
+API(cuMemsetD16_v2)(Address to, u16 value, u64 count) { return fill_now(to, 0, value, 2, count, 1); }
+API(cuMemsetD32_v2)(Address to, u32 value, u64 count) { return fill_now(to, 0, value, 4, count, 1); }
+API(cuMemsetD2D8_v2)(Address to, u64 pitch, u8 value, u64 width, u64 height) {
+  return fill_now(to, pitch, value, 1, width, height);
+}
+API(cuMemsetD2D16_v2)(Address to, u64 pitch, u16 value, u64 width, u64 height) {
+  return fill_now(to, pitch, value, 2, width, height);
+}
+API(cuMemsetD2D32_v2)(Address to, u64 pitch, u32 value, u64 width, u64 height) {
+  return fill_now(to, pitch, value, 4, width, height);
+}
+API(cuMemsetD8Async)(Address to, u8 value, u64 count, void *stream) {
+  return enqueue_fill(to, 0, value, 1, count, 1, stream);
+}
+API(cuMemsetD16Async)(Address to, u16 value, u64 count, void *stream) {
+  return enqueue_fill(to, 0, value, 2, count, 1, stream);
+}
+API(cuMemsetD32Async)(Address to, u32 value, u64 count, void *stream) {
+  return enqueue_fill(to, 0, value, 4, count, 1, stream);
+}
+API(cuMemsetD2D8Async)(Address to, u64 pitch, u8 value, u64 width, u64 height, void *stream) {
+  return enqueue_fill(to, pitch, value, 1, width, height, stream);
+}
+API(cuMemsetD2D16Async)(Address to, u64 pitch, u16 value, u64 width, u64 height, void *stream) {
+  return enqueue_fill(to, pitch, value, 2, width, height, stream);
+}
+API(cuMemsetD2D32Async)(Address to, u64 pitch, u32 value, u64 width, u64 height, void *stream) {
+  return enqueue_fill(to, pitch, value, 4, width, height, stream);
+}

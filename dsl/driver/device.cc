@@ -1,0 +1,170 @@
+// The device: a Hopper GPU to programs that ask.  CUDA driver API: device management.
+#include "device.h"
+
+#include <stdio.h>
+
+#include "memory.h"
+
+namespace driver {
+namespace {
+
+constexpr u32 ATTRIBUTES = 149;  // CUdevice_attribute has numbers below; those without a row are 0
+constexpr int PCI_ROOM = 13;
+const char UUID[] = "PTX-emulator-001";
+
+struct Row { u32 which; int value; };
+constexpr Row ROWS[] = {
+    {1, MAX_THREADS}, {2, 1024}, {3, 1024}, {4, 64},  // threads of a block, and its extents
+    {5, 2147483647}, {6, 65535}, {7, 65535},  // extents of a grid
+    {8, BLOCK_SMEM_BYTES}, {9, 65536}, {10, WARP}, {11, 2147483647}, {12, 65536},  // constant memory, pitch, registers
+    {13, 1980000}, {14, 512}, {15, 1}, {16, SMS}, {19, 1},  // kHz, texture alignment, overlap, maps host memory
+    {30, 512}, {31, 1}, {32, 1}, {33, 1}, {36, 2619000}, {37, 5120}, {38, 50 << 20}, {39, SM_THREADS},
+    {40, 3}, {41, 1}, {51, 32},  // copy engines, unified addresses, texture pitch
+    {75, 9}, {76, 0},  // compute capability
+    {78, 1}, {79, 1}, {80, 1}, {81, SM_SMEM_BYTES}, {82, 65536}, {83, 1},  // managed memory
+    {87, 2}, {88, 0}, {89, 1}, {90, 1},  // no pageable memory of the host
+    {95, 1}, {97, MOST_SMEM_BYTES}, {99, 1}, {106, SM_BLOCKS}, {108, 32 << 20}, {109, 134213632},
+    {111, RESERVED_SMEM_BYTES}, {115, 1}, {120, 1}, {127, 1}, {129, 1},  // pools, clusters, tensor maps
+};
+
+// CUDA_VISIBLE_DEVICES hides the device unless its list begins with it.
+bool is_hidden() {
+  const char *list = getenv("CUDA_VISIBLE_DEVICES");
+  if (!list) return false;
+  if (!strncmp(list, "GPU-", 4)) return false;
+  return !(list[0] == '0' && (!list[1] || list[1] == ','));
+}
+
+}  // namespace
+
+int device_count() { return is_hidden() ? 0 : 1; }
+
+int attribute(u32 which) {
+  for (const Row &row : ROWS)
+    if (row.which == which) return row.value;
+  return 0;
+}
+
+}  // namespace driver
+
+using namespace driver;
+
+API(cuDriverGetVersion)(int *version) {
+  REFUSE_IF(!version, INVALID_VALUE);
+  *version = DRIVER_VERSION;
+  return SUCCESS;
+}
+
+API(cuDeviceGetCount)(int *count) {
+  ENTER;
+  REFUSE_IF(!count, INVALID_VALUE);
+  *count = device_count();
+  return SUCCESS;
+}
+
+API(cuDeviceGet)(int *device, int ordinal) {
+  ENTER;
+  REFUSE_IF(!device, INVALID_VALUE);
+  REFUSE_IF(ordinal, INVALID_DEVICE);
+  *device = 0;
+  return SUCCESS;
+}
+
+API(cuDeviceGetName)(char *name, int room, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!name || room < 1, INVALID_VALUE);
+  const char *model = getenv("GPU_REPRO_GPU_MODEL");
+  if (model && *model) snprintf(name, (size_t)room, "PTX emulator (%s)", model);
+  else snprintf(name, (size_t)room, "PTX emulator");
+  return SUCCESS;
+}
+
+API(cuDeviceGetUuid_v2)(u8 *uuid, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!uuid, INVALID_VALUE);
+  memcpy(uuid, UUID, 16);
+  return SUCCESS;
+}
+
+API(cuDeviceGetUuid)(u8 *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+
+API(cuDeviceTotalMem_v2)(u64 *nbytes, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!nbytes, INVALID_VALUE);
+  *nbytes = TOTAL_BYTES;
+  return SUCCESS;
+}
+
+API(cuDeviceGetAttribute)(int *value, u32 which, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!value || !which || which >= ATTRIBUTES, INVALID_VALUE);
+  *value = attribute(which);
+  return SUCCESS;
+}
+
+API(cuDeviceComputeCapability)(int *major, int *minor, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!major || !minor, INVALID_VALUE);
+  *major = attribute(75), *minor = attribute(76);
+  return SUCCESS;
+}
+
+// CUdevprop: threads of a block, extents of a block and of a grid, shared and constant memory, warp, pitch, registers,
+// clock, texture alignment.
+API(cuDeviceGetProperties)(int *properties, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!properties, INVALID_VALUE);
+  for (u32 which = 1; which <= 14; ++which) properties[which - 1] = attribute(which);
+  return SUCCESS;
+}
+
+API(cuDeviceGetPCIBusId)(char *text, int room, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!text || room < PCI_ROOM, INVALID_VALUE);
+  memcpy(text, "0000:01:00.0", PCI_ROOM);
+  return SUCCESS;
+}
+
+API(cuDeviceGetByPCIBusId)(int *device, const char *text) {
+  ENTER;
+  REFUSE_IF(!device || !text, INVALID_VALUE);
+  REFUSE_IF(!strstr(text, "01:00.0"), INVALID_DEVICE);
+  *device = 0;
+  return SUCCESS;
+}
+
+API(cuDeviceCanAccessPeer)(int *can, int device, int peer) {
+  ENTER;
+  REFUSE_IF(device || peer, INVALID_DEVICE);
+  REFUSE_IF(!can, INVALID_VALUE);
+  *can = 0;
+  return SUCCESS;
+}
+
+API(cuDeviceGetP2PAttribute)(int *, u32, int, int) {
+  ENTER;
+  return INVALID_DEVICE;  // there are no two devices
+}
+
+API(cuDeviceGetExecAffinitySupport)(int *is_supported, u32, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!is_supported, INVALID_VALUE);
+  *is_supported = 0;
+  return SUCCESS;
+}
+
+API(cuDeviceGetTexture1DLinearMaxWidth)(u64 *width, u32, u32, int device) {
+  ENTER;
+  REFUSE_IF(device, INVALID_DEVICE);
+  REFUSE_IF(!width, INVALID_VALUE);
+  *width = 1 << 28;
+  return SUCCESS;
+}

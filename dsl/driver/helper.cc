@@ -1,0 +1,128 @@
+#include "helper.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "helper_process.h"
+#include "memory.h"
+
+namespace driver {
+namespace {
+
+enum class Frame : u32 { ANSWER, OUTPUT, REPORT };  // an answer, what a kernel prints, what is reported
+struct Head { u32 what, bytes; };
+struct Row { Address address; u64 nbytes; };
+
+int channel = -1;
+bool has_failed;
+Vector<Row> pending;  // memory that the helper has not heard of
+
+bool send_all(const void *data, u64 count) {
+  for (const u8 *at = (const u8 *)data; count;) {
+    ssize_t sent = send(channel, at, count, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    at += sent, count -= (u64)sent;
+  }
+  return true;
+}
+
+bool receive_all(void *data, u64 count) {
+  for (u8 *at = (u8 *)data; count;) {
+    ssize_t got = recv(channel, at, count, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got, count -= (u64)got;
+  }
+  return true;
+}
+
+bool send_message(Op op, const Bytes &bytes) {
+  Head head = {(u32)op, (u32)bytes.count};
+  return send_all(&head, sizeof head) && send_all(bytes.data, bytes.count);
+}
+
+// Wait for the answer; the first word of it is the result.
+Result receive_answer(Answer *answer) {
+  for (;;) {
+    Head head;
+    if (!receive_all(&head, sizeof head)) return UNKNOWN;
+    answer->bytes.clear();
+    answer->bytes.reserve(head.bytes + 1ull);
+    answer->bytes.count = head.bytes, answer->at = 0;
+    if (!receive_all(answer->bytes.data, head.bytes)) return UNKNOWN;
+    if ((Frame)head.what == Frame::ANSWER) return answer->take<u32>();
+    if ((Frame)head.what == Frame::OUTPUT) {
+      fwrite(answer->bytes.data, 1, head.bytes, stdout);
+      fflush(stdout);
+    } else {
+      fflush(stdout);
+      if (write(2, answer->bytes.data, head.bytes) < 0) continue;  // nobody reads it
+    }
+  }
+}
+
+Result lost() {
+  tell("the helper process, which runs the kernels, has ended");
+  close(channel);
+  channel = -1, has_failed = true;
+  return LAUNCH_FAILED;
+}
+
+bool start() {
+  if (channel >= 0) return true;
+  if (has_failed) return false;
+  channel = start_helper();
+  has_failed = channel < 0;
+  pending.clear();
+  for (const Block &each : blocks()) pending.add({each.start, each.bytes});
+  return !has_failed;
+}
+
+Result exchange(Op op, const Bytes &bytes, Answer *answer) {
+  if (!send_message(op, bytes)) return lost();
+  Result result = receive_answer(answer);
+  return result == UNKNOWN ? lost() : result;
+}
+
+Result tell_memory() {
+  if (!pending.count) return SUCCESS;
+  Message message;
+  message.put(pending.data, pending.count * sizeof(Row));
+  pending.clear();
+  Answer answer;
+  return exchange(Op::MEMORY, message.bytes, &answer);
+}
+
+}  // namespace
+
+char *Answer::take_text() {
+  u32 count = take<u32>();
+  if (at + count > bytes.count) count = 0;
+  char *text = strndup((const char *)bytes.data + at, count);
+  at += count;
+  return text;
+}
+
+Result ask(Op op, const Message &message, Answer *answer) {
+  if (!start()) return OPERATING_SYSTEM;
+  if (Result failed = tell_memory()) return failed;
+  return exchange(op, message.bytes, answer);
+}
+
+bool helper_runs() { return channel >= 0; }
+
+void note_memory(Address address, u64 nbytes) {
+  if (channel >= 0) pending.add({address, nbytes});
+}
+
+void leave_helper() {
+  if (channel >= 0) close(channel);
+  channel = -1, has_failed = true;
+  leave_arena();
+}
+
+}  // namespace driver

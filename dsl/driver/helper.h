@@ -1,0 +1,47 @@
+// The helper process, which translates PTX and runs kernels, and the messages to it. dsl/driver/messages.py has the other
+// side.
+#pragma once
+#include "api.h"
+
+namespace driver {
+
+enum class Op : u32 { LOAD = 1, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP };
+
+// A message that is put together.
+struct Message {
+  Bytes bytes;
+  Message() = default;
+  Message(const Message &) = delete;
+  ~Message() { bytes.close(); }
+  template <class T> void put(const T &value) { bytes.append((const u8 *)&value, sizeof value); }
+  void put(const void *data, u64 count) { bytes.append((const u8 *)data, count); }
+};
+
+// An answer that is taken apart.
+struct Answer {
+  Bytes bytes;
+  u64 at = 0;
+  Answer() = default;
+  Answer(const Answer &) = delete;
+  ~Answer() { bytes.close(); }
+  template <class T> T take() {
+    T value{};
+    if (at + sizeof value <= bytes.count) memcpy(&value, bytes.data + at, sizeof value);
+    at += sizeof value;
+    return value;
+  }
+  char *take_text();  // a new string: u32 length, bytes
+};
+
+// Send a message and wait for the answer; what kernels print and what is reported meanwhile is written. The helper is
+// started first if it is not there. The result is LAUNCH_FAILED if it has ended.
+Result ask(Op op, const Message &message, Answer *answer);
+
+bool helper_runs();
+
+// Tell the helper of memory before the next message; a size of 0: it is gone.
+void note_memory(Address address, u64 nbytes);
+
+void leave_helper();  // in the child after a fork
+
+}  // namespace driver

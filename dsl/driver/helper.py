@@ -1,0 +1,52 @@
+"""The helper process of a program that uses libcuda.so.1 of the embedded device: it translates PTX and runs kernels.
+
+python -m dsl.driver.helper ADDRESS PROCESS: where device memory is mapped (hexadecimal), and the program's process id.
+File 3 is a socket to the program, file 4 the device memory. The process ends when the program does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+
+from dsl.driver.messages import OUTPUT, REPORT, Channel, Ended, Output
+
+SOCKET, ARENA = 3, 4
+
+
+def main() -> None:
+    """Answer until the program ends."""
+    address, process = int(sys.argv[1], 16), int(sys.argv[2])
+    connection = socket.socket(fileno=SOCKET)
+    threading.Thread(target=_end_with_program, daemon=True).start()
+    channel = Channel(connection)
+    sys.stdout = Output(channel, OUTPUT)
+    errors, sys.stderr = sys.stderr, Output(channel, REPORT)
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        from dsl.driver.device import HelperDevice  # noqa: PLC0415 - takes long; the process may end meanwhile
+
+        device = HelperDevice(channel, address, ARENA, process)
+        while True:
+            device.answer(*channel.receive())
+    except (Ended, ConnectionError):
+        os._exit(0)  # nothing here has to be put in order, and a kernel may still run in another thread
+    except BaseException:
+        sys.stderr = errors
+        raise
+
+
+def _end_with_program() -> None:
+    """End when the socket is closed, whatever the main thread does."""
+    poll = select.poll()
+    poll.register(SOCKET, 0)  # POLLHUP needs no asking
+    poll.poll()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""The PTX of a module that a program loads: unpacked, and several texts linked to one."""
+
+from __future__ import annotations
+
+import re
+
+from dsl.driver.messages import Reader
+
+PLAIN, LZ4, ZSTD = range(3)
+_FIRST_LINES = re.compile(r"^[ \t]*\.(version|target|address_size)\b[^\n]*\n?", re.M)
+
+
+class BadImage(Exception):
+    """Data that is not what it says."""
+
+
+def ptx_of(reader: Reader) -> str:
+    """The text of a module whose parts the message has. Raises BadImage."""
+    (count,) = reader.take("I")
+    return linked([_unpacked(*reader.take("IQ"), reader.bytes(*reader.take("Q"))) for _ in range(count)])
+
+
+def _unpacked(packing: int, raw_bytes: int, data: bytes) -> str:
+    try:
+        if packing == LZ4:
+            import lz4.block  # noqa: PLC0415 - few programs need it
+
+            data = lz4.block.decompress(data, uncompressed_size=raw_bytes)
+        elif packing == ZSTD:
+            import zstandard  # noqa: PLC0415
+
+            data = zstandard.ZstdDecompressor().decompress(data, max_output_size=raw_bytes)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        raise BadImage(f"the PTX in a fat binary cannot be unpacked: {error}") from None
+    except Exception as error:  # each library has a class of its own
+        if type(error).__module__.split(".")[0] not in ("lz4", "zstandard"):
+            raise
+        raise BadImage(f"the PTX in a fat binary cannot be unpacked: {error}") from None
+    return data.rstrip(b"\0").decode("utf-8", "replace")
+
+
+def linked(texts: list[str]) -> str:
+    """One module of several: the first one's directives, and all definitions."""
+    return "\n".join([texts[0], *(_FIRST_LINES.sub("", each) for each in texts[1:])])

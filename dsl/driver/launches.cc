@@ -1,0 +1,157 @@
+// CUDA driver API: execution control.
+#include <stdio.h>
+
+#include "contexts.h"
+#include "device.h"
+#include "helper.h"
+#include "launch_config.h"
+#include "modules.h"
+#include "streams.h"
+
+namespace driver {
+namespace {
+
+// CUlaunchAttributeID. Those that are hints are not looked at.
+enum : u32 {
+  IGNORED = 0, ACCESS_POLICY = 1, COOPERATIVE_LAUNCH = 2, SYNCHRONIZATION_POLICY = 3, CLUSTER_DIMENSION = 4,
+  CLUSTER_POLICY = 5, STREAM_SERIALIZATION = 6, PROGRAMMATIC_EVENT = 7, PRIORITY = 8, DOMAIN_MAP = 9, DOMAIN = 10,
+  PREFERRED_CLUSTER = 11, COMPLETION_EVENT = 12, CARVEOUT = 14,
+};
+enum : u64 { BUFFER_END = 0, BUFFER_POINTER = 1, BUFFER_SIZE = 2 };  // CU_LAUNCH_PARAM_...
+
+u64 product(const u32 *extents) { return (u64)extents[0] * extents[1] * extents[2]; }
+
+// The parameters as the kernel reads them, from pointers to each, or from one buffer.
+Result pack(Function *function, void *const *params, void *const *extra, Bytes *packed) {
+  u32 bytes = function->params_bytes;
+  packed->clear();
+  packed->reserve(bytes + 1ull);
+  packed->count = bytes;
+  if (!bytes) return SUCCESS;
+  memset(packed->data, 0, bytes);
+  if (params) {
+    for (u64 i = 0; i < function->params.count; ++i) {
+      if (!params[i]) return INVALID_VALUE;
+      memcpy(packed->data + function->params[i].offset, params[i], function->params[i].nbytes);
+    }
+    return SUCCESS;
+  }
+  const void *buffer = nullptr;
+  u64 room = 0;
+  for (; extra && (u64)*extra != BUFFER_END; extra += 2) {
+    if ((u64)*extra == BUFFER_POINTER) buffer = extra[1];
+    if ((u64)*extra == BUFFER_SIZE) room = *(const u64 *)extra[1];
+  }
+  if (!buffer || room < bytes) return INVALID_VALUE;
+  memcpy(packed->data, buffer, bytes);
+  return SUCCESS;
+}
+
+Result refuse(const Function *function, const char *why, u64 got, u64 most) {
+  tell("launch of `%s`: %s must be at most %llu, got %llu", function->name, why, (unsigned long long)most,
+       (unsigned long long)got);
+  return INVALID_VALUE;
+}
+
+// Whether a GPU would accept it.
+Result check(const Function *function, const Shape &shape) {
+  u64 threads = product(shape.block), cluster = product(shape.cluster);
+  if (!product(shape.grid) || !threads || !cluster) return INVALID_VALUE;
+  if (threads > function->max_threads) return refuse(function, "the threads of a block", threads, function->max_threads);
+  if (shape.smem_bytes > dynamic_smem_bytes(function))
+    return refuse(function, "dynamic shared memory, unless the function's attribute allows more,", shape.smem_bytes,
+                  dynamic_smem_bytes(function));
+  if (cluster > MOST_CLUSTER_BLOCKS) return INVALID_CLUSTER_SIZE;
+  for (u32 i = 0; i < 3; ++i)
+    if (shape.grid[i] % shape.cluster[i]) return INVALID_CLUSTER_SIZE;
+  return SUCCESS;
+}
+
+Result launch(Function *function, const Shape &shape, void *stream, void *const *params, void *const *extra) {
+  static Bytes packed;
+  if (!of<Function>(function)) return INVALID_HANDLE;
+  Stream *into = stream_of(stream);
+  if (!into) return INVALID_HANDLE;
+  if (Result bad = check(function, shape)) return bad;
+  if (Result bad = pack(function, params, extra, &packed)) return bad;
+  return enqueue(stream, Launch{function, shape, into->id, packed});
+}
+
+}  // namespace
+
+Result shape_of(const LaunchConfig &config, Shape *shape) {
+  memcpy(shape->grid, config.grid, sizeof shape->grid);
+  memcpy(shape->block, config.block, sizeof shape->block);
+  shape->smem_bytes = config.smem_bytes, shape->flags = 0;
+  for (u32 &each : shape->cluster) each = 1;
+  for (u32 i = 0; i < config.count; ++i) {
+    const LaunchAttribute &attribute = config.attributes[i];
+    switch (attribute.id) {
+      case COOPERATIVE_LAUNCH: shape->flags |= attribute.words[0] ? COOPERATIVE : 0; break;
+      case CLUSTER_DIMENSION: memcpy(shape->cluster, attribute.words, sizeof shape->cluster); break;
+      case STREAM_SERIALIZATION: shape->flags |= attribute.words[0] ? PROGRAMMATIC : 0; break;
+      case PROGRAMMATIC_EVENT: case COMPLETION_EVENT: break;  // recorded after the launch
+      case IGNORED: case ACCESS_POLICY: case SYNCHRONIZATION_POLICY: case CLUSTER_POLICY: case PRIORITY:
+      case DOMAIN_MAP: case DOMAIN: case PREFERRED_CLUSTER: case CARVEOUT: break;
+      default:
+        if (!attribute.words[0]) break;
+        char name[64];
+        snprintf(name, sizeof name, "the launch attribute %u", attribute.id);
+        return unsupported(name);
+    }
+  }
+  return SUCCESS;
+}
+
+// Run a kernel. An error of the kernel itself is one of the context, which the next call answers.
+Result run(const Launch &launch) {
+  if (!of<Function>(launch.function)) return INVALID_HANDLE;
+  Message message;
+  message.put(launch.function->module->id);
+  message.put(launch.function->index);
+  message.put(launch.shape);
+  message.put(launch.stream);
+  message.put(launch.params.data, launch.params.count);
+  Answer answer;
+  Result result = ask(Op::LAUNCH, message, &answer);
+  bool is_lost = !helper_runs() || answer.take<u32>();
+  if (result && is_lost && current()) {
+    lose(current(), result);
+    return helper_runs() ? SUCCESS : result;
+  }
+  return result;
+}
+
+}  // namespace driver
+
+using namespace driver;
+
+API(cuLaunchKernel)(Function *function, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y, u32 block_z,
+                    u32 smem_bytes, void *stream, void **params, void **extra) {
+  ENTER_CONTEXT;
+  Shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {1, 1, 1}, smem_bytes, 0};
+  return launch(function, shape, stream, params, extra);
+}
+
+API(cuLaunchCooperativeKernel)(Function *function, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y,
+                               u32 block_z, u32 smem_bytes, void *stream, void **params) {
+  ENTER_CONTEXT;
+  Shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {1, 1, 1}, smem_bytes, COOPERATIVE};
+  return launch(function, shape, stream, params, nullptr);
+}
+
+API(cuLaunchKernelEx)(const LaunchConfig *config, Function *function, void **params, void **extra) {
+  ENTER_CONTEXT;
+  REFUSE_IF(!config, INVALID_VALUE);
+  Shape shape;
+  if (Result bad = shape_of(*config, &shape)) return bad;
+  if (Result bad = launch(function, shape, config->stream, params, extra)) return bad;
+  Stream *stream = stream_of(config->stream);
+  for (u32 i = 0; i < config->count; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    bool is_event = attribute.id == PROGRAMMATIC_EVENT || attribute.id == COMPLETION_EVENT;
+    Event *event = is_event ? of<Event>((void *)attribute.wide[0]) : nullptr;
+    if (event && !stream->capture) record(event);
+  }
+  return SUCCESS;
+}

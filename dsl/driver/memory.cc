@@ -1,0 +1,224 @@
+// Allocation. Every kind of memory is in the arena: kernels and the program reach all of it by one address.  CUDA driver
+// API: memory management.
+#include "memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "device.h"
+#include "helper.h"
+
+namespace driver {
+namespace {
+
+constexpr u64 ALIGNMENT = 512, GAP = 512;  // after a block, so that an access past its end is noticed
+constexpr u64 LARGE = 1 << 20;  // from here on freed pages go back to the operating system
+constexpr u64 PITCH = 512;
+constexpr int PUNCH = 3;  // FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+
+struct Span { Address start; u64 bytes; };
+
+Vector<Block> all;
+Vector<Span> free_spans;
+u64 used, next_id = 1;
+bool is_ready;
+
+bool begin() {
+  if (is_ready) return true;
+  Address start = arena();
+  if (!start) return false;
+  u64 before = CONTROL_BYTES + VARIABLES_BYTES;
+  free_spans.add({start + before, ARENA_BYTES - before});
+  return is_ready = true;
+}
+
+// The place in a sorted array of the first row that starts after an address.
+template <class T> u64 after(Vector<T> &rows, Address address) {
+  u64 low = 0, high = rows.count;
+  while (low < high) {
+    u64 middle = (low + high) / 2;
+    if (rows[middle].start > address) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+void give_back(Address start, u64 bytes) {
+  u64 at = after(free_spans, start);
+  bool joins_before = at && free_spans[at - 1].start + free_spans[at - 1].bytes == start;
+  bool joins_after = at < free_spans.count && start + bytes == free_spans[at].start;
+  if (joins_before) {
+    free_spans[at - 1].bytes += bytes;
+    if (!joins_after) return;
+    free_spans[at - 1].bytes += free_spans[at].bytes;
+    free_spans.remove(at);
+  } else if (joins_after) {
+    free_spans[at].start = start, free_spans[at].bytes += bytes;
+  } else {
+    free_spans.insert(at, {start, bytes});
+  }
+}
+
+void remove(u64 at) {
+  Block block = all[at];
+  all.remove(at);
+  used -= block.bytes;
+  note_memory(block.start, 0);
+  if (block.bytes >= LARGE)
+    fallocate(arena_file(), PUNCH, (off_t)(block.start - arena()), (off_t)round_up(block.bytes, 4096));
+  give_back(block.start, block.room);
+}
+
+// Bytes that the machine has left.
+u64 available() {
+  FILE *file = fopen("/proc/meminfo", "re");
+  unsigned long long kib = 0;
+  char line[128];
+  while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu", &kib) != 1) {
+  }
+  if (file) fclose(file);
+  return kib << 10;
+}
+
+}  // namespace
+
+Vector<Block> &blocks() { return all; }
+
+Block *block_of(Address address) {
+  u64 at = after(all, address);
+  return at && address < all[at - 1].end() ? &all[at - 1] : nullptr;
+}
+
+bool holds(Address address, u64 nbytes) {
+  if (!nbytes) return true;
+  Block *block = block_of(address);
+  return block && nbytes <= block->end() - address;
+}
+
+Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void *pool) {
+  if (!made || !nbytes) return INVALID_VALUE;
+  if (!begin() || used + nbytes > TOTAL_BYTES || nbytes > TOTAL_BYTES) return OUT_OF_MEMORY;
+  u64 room = round_up(nbytes, ALIGNMENT) + GAP;
+  for (Span &span : free_spans) {
+    if (span.bytes < room) continue;
+    Address start = span.start;
+    span.start += room, span.bytes -= room;
+    if (!span.bytes) free_spans.remove((u64)(&span - free_spans.data));
+    all.insert(after(all, start), {start, nbytes, room, next_id++, current(), pool, memory, flags});
+    used += nbytes;
+    note_memory(start, nbytes);
+    *made = start;
+    return SUCCESS;
+  }
+  return OUT_OF_MEMORY;
+}
+
+Result release(Address address) {
+  if (!address) return SUCCESS;
+  u64 at = after(all, address);
+  if (!at || all[at - 1].start != address || all[at - 1].memory == Memory::VARIABLE) return INVALID_VALUE;
+  remove(at - 1);
+  return SUCCESS;
+}
+
+void free_blocks_of(Context *owner) {
+  for (u64 at = all.count; at--;)
+    if (all[at].owner == owner && all[at].memory != Memory::VARIABLE) remove(at);
+}
+
+void add_variable(Address address, u64 nbytes) {
+  all.insert(after(all, address), {address, nbytes, 0, next_id++, current(), nullptr, Memory::VARIABLE, 0});
+}
+
+void remove_variable(Address address) {
+  u64 at = after(all, address);
+  if (at && all[at - 1].start == address && all[at - 1].memory == Memory::VARIABLE) all.remove(at - 1);
+}
+
+u64 used_bytes(const void *pool) {
+  if (!pool) return used;
+  u64 sum = 0;
+  for (Block &each : all) sum += each.pool == pool ? each.bytes : 0;
+  return sum;
+}
+
+}  // namespace driver
+
+using namespace driver;
+
+API(cuMemAlloc_v2)(Address *made, u64 nbytes) {
+  ENTER_CONTEXT;
+  return allocate(made, nbytes, Memory::DEVICE, 0);
+}
+
+API(cuMemAllocPitch_v2)(Address *made, u64 *pitch, u64 row_bytes, u64 rows, u32 element_bytes) {
+  ENTER_CONTEXT;
+  REFUSE_IF(element_bytes != 4 && element_bytes != 8 && element_bytes != 16, INVALID_VALUE);
+  REFUSE_IF(!pitch || !row_bytes || !rows, INVALID_VALUE);
+  *pitch = round_up(row_bytes, PITCH);
+  return allocate(made, *pitch * rows, Memory::DEVICE, 0);
+}
+
+API(cuMemAllocManaged)(Address *made, u64 nbytes, u32 flags) {
+  ENTER_CONTEXT;
+  REFUSE_IF(flags != 1 && flags != 2, INVALID_VALUE);
+  return allocate(made, nbytes, Memory::MANAGED, flags);
+}
+
+API(cuMemHostAlloc)(Address *made, u64 nbytes, u32 flags) {
+  ENTER_CONTEXT;
+  REFUSE_IF(flags & ~7u, INVALID_VALUE);
+  return allocate(made, nbytes, Memory::HOST, flags);
+}
+
+API(cuMemAllocHost_v2)(Address *made, u64 nbytes) {
+  ENTER_CONTEXT;
+  return allocate(made, nbytes, Memory::HOST, 0);
+}
+
+API(cuMemFree_v2)(Address address) {
+  ENTER_CONTEXT;
+  return release(address);
+}
+
+API(cuMemFreeHost)(Address address) {
+  ENTER_CONTEXT;
+  Block *block = block_of(address);
+  REFUSE_IF(address && (!block || block->memory != Memory::HOST), INVALID_VALUE);
+  return release(address);
+}
+
+API(cuMemHostGetDevicePointer_v2)(Address *device, Address host, u32 flags) {
+  ENTER_CONTEXT;
+  Block *block = block_of(host);
+  REFUSE_IF(!device || flags || !block || block->memory != Memory::HOST, INVALID_VALUE);
+  *device = host;
+  return SUCCESS;
+}
+
+API(cuMemHostGetFlags)(u32 *flags, Address host) {
+  ENTER_CONTEXT;
+  Block *block = block_of(host);
+  REFUSE_IF(!flags || !block || block->memory != Memory::HOST, INVALID_VALUE);
+  *flags = block->flags;
+  return SUCCESS;
+}
+
+API(cuMemGetInfo_v2)(u64 *free_bytes, u64 *total) {
+  ENTER_CONTEXT;
+  REFUSE_IF(!free_bytes || !total, INVALID_VALUE);
+  u64 left = TOTAL_BYTES - used, machine = available();
+  *free_bytes = machine && machine < left ? machine : left, *total = TOTAL_BYTES;
+  return SUCCESS;
+}
+
+API(cuMemGetAddressRange_v2)(Address *start, u64 *nbytes, Address address) {
+  ENTER_CONTEXT;
+  Block *block = block_of(address);
+  REFUSE_IF(!block, NOT_FOUND);
+  if (start) *start = block->start;
+  if (nbytes) *nbytes = block->bytes;
+  return SUCCESS;
+}

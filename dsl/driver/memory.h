@@ -1,0 +1,33 @@
+// The blocks of device memory that exist.
+#pragma once
+#include "contexts.h"
+
+namespace driver {
+
+enum class Memory : u32 { DEVICE, HOST, MANAGED, VARIABLE };
+
+struct Block {
+  Address start;
+  u64 bytes, room, id;  // `room`: with what is kept free after it
+  Context *owner;
+  const void *pool;  // that it was taken of
+  Memory memory;
+  u32 flags;
+  Address end() const { return start + bytes; }
+};
+
+Vector<Block> &blocks();  // in the order of their addresses
+Block *block_of(Address address);  // that contains it
+bool holds(Address address, u64 nbytes);  // whether one block has all of these bytes
+
+Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void *pool = nullptr);
+Result release(Address address);
+void free_blocks_of(Context *owner);
+
+// The variables of modules are blocks too, in memory that the helper gives out.
+void add_variable(Address address, u64 nbytes);
+void remove_variable(Address address);
+
+u64 used_bytes(const void *pool);  // of a pool; nullptr: of all
+
+}  // namespace driver

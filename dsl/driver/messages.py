@@ -1,0 +1,95 @@
+"""What the driver and its helper tell each other over a socket; helper.h has the other side.
+
+A message is a head (what, bytes) and bytes. The program asks; the helper answers with a result (CUresult) and more, and
+may send before that what a kernel prints, and reports.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+import struct
+import threading
+from typing import Any
+
+LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP = range(1, 6)
+ANSWER, OUTPUT, REPORT = range(3)
+_HEAD = struct.Struct("<II")
+
+
+class Ended(Exception):
+    """The program has ended."""
+
+
+class Channel:
+    """The helper's end. Any thread may send."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def receive(self) -> tuple[int, bytes]:
+        """The next message: what is asked, and with what. Raises Ended."""
+        what, nbytes = _HEAD.unpack(self._exactly(_HEAD.size))
+        return what, self._exactly(nbytes)
+
+    def _exactly(self, nbytes: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < nbytes:
+            part = self._connection.recv(nbytes - len(parts))
+            if not part:
+                raise Ended
+            parts += part
+        return bytes(parts)
+
+    def send(self, what: int, data: bytes) -> None:
+        """Raises Ended."""
+        with self._lock:
+            try:
+                self._connection.sendall(_HEAD.pack(what, len(data)) + data)
+            except OSError:
+                raise Ended from None
+
+    def answer(self, result: int, data: bytes = b"") -> None:
+        self.send(ANSWER, struct.pack("<I", result) + data)
+
+
+class Output(io.TextIOBase):
+    """A text file whose text the program writes: what kernels print, or reports."""
+
+    def __init__(self, channel: Channel, what: int) -> None:
+        self._channel, self._what = channel, what
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self._channel.send(self._what, text.encode("utf-8", "surrogateescape"))
+        return len(text)
+
+
+class Reader:
+    """Takes a message apart."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, form: str) -> tuple[Any, ...]:
+        """The numbers of a struct format, little-endian without gaps."""
+        values = struct.unpack_from("<" + form, self._data, self._at)
+        self._at += struct.calcsize("<" + form)
+        return values
+
+    def bytes(self, nbytes: int) -> bytes:
+        part = self._data[self._at : self._at + nbytes]
+        self._at += nbytes
+        return part
+
+    def rest(self) -> bytes:
+        return self.bytes(len(self._data) - self._at)
+
+
+def text(value: str) -> bytes:
+    """A text in an answer."""
+    data = value.encode("utf-8", "replace")
+    return struct.pack("<I", len(data)) + data
