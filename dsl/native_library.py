@@ -179,8 +179,8 @@ def _build(of: _Library, plans: list[_Plan]) -> None:
             return
         if importlib.util.find_spec("ziglang") is None:
             raise BuildError(
-                f"The C++ of the {of.home.name} in {of.home} is newer than its library, and the compiler that builds it is not "
-                f"installed\nfix: uv sync, or uv pip install {ZIG}"
+                f"The C++ of the {of.home.name} in {of.home} is newer than its library, and the compiler that builds "
+                f"it is not installed\nfix: uv sync, or uv pip install {ZIG}"
             )
         missing = [
             (plan.level, path, made) for plan in plans for path, made in plan.objects.items() if not made.exists()

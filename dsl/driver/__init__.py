@@ -1,7 +1,7 @@
 """The CUDA driver of the embedded device: libcuda.so.1 in C++, and the helper process that runs kernels for it.
 
-A program that loads the library needs no Python. The helper is this project's Python (`helper`); `messages` has what the
-two tell each other.
+A program that loads the library needs no Python. The helper is a process of this project's Python (`helper`), and
+`messages` has what the two tell each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ PYTHON_FILE = "python.txt"  # next to the library: the interpreter of the helper
 
 
 def library_folder() -> Path:
-    """The folder of libcuda.so.1 and libcuda.so, built first when needed. Raises native_library.BuildError."""
+    """The folder of libcuda.so.1 and libcuda.so. They and the emulator are built first when needed. Raises
+    native_library.BuildError."""
+    native_library.here()
     folder = native_library.driver()[0].parent
     _note_interpreter(folder / PYTHON_FILE)
     return folder

@@ -6,7 +6,6 @@ namespace driver {
 Result capture(Stream *stream, const Work &work) {
   if (stream->capture->is_lost) return CAPTURE_INVALIDATED;
   Node *node = add_node(stream->capture->graph, work, stream->last.data, stream->last.count);
-  copy_params(&node->work);
   stream->last.clear();
   stream->last.add(node);
   return SUCCESS;

@@ -121,7 +121,7 @@ class HelperDevice:
     # ** tensor maps
 
     def _tensor_map(self, reader: Reader) -> tuple[int, bytes]:
-        from dsl.emulator.families.tensor_map import tensor_map  # noqa: PLC0415 - few programs need it
+        from dsl.emulator.families.tensor_map import tensor_map
 
         kind, rank, dtype, address = reader.take("IIIQ")
         extents, strides = reader.take(f"{rank}Q"), reader.take(f"{rank - 1}Q")
@@ -129,9 +129,7 @@ class HelperDevice:
         if kind == 0:
             box, steps = reader.take(f"{rank}I"), reader.take(f"{rank}I")
             interleave, swizzle, promotion, fill = reader.take("4I")
-            form = tensor_map.Tiled(
-                dtype, address, extents, strides, box, steps, interleave, swizzle, fill, promotion
-            )
+            form = tensor_map.Tiled(dtype, address, extents, strides, box, steps, interleave, swizzle, fill, promotion)
         else:
             lower, upper = reader.take(f"{rank - 2}i"), reader.take(f"{rank - 2}i")
             channels, pixels = reader.take("2I")

@@ -1,5 +1,7 @@
-// CUDA driver API: graph management.
+// Graphs and how they are launched.  CUDA driver API: graph management.
 #include "graphs.h"
+
+#include "memory.h"
 
 namespace driver {
 
@@ -7,6 +9,7 @@ Node *add_node(Graph *graph, const Work &work, Node *const *after, u64 count) {
   Node *node = make<Node>();
   node->graph = graph, node->work = work;
   node->after.append(after, count);
+  copy_params(&node->work);
   graph->nodes.add(node);
   return node;
 }
@@ -18,8 +21,13 @@ void copy_params(Work *work) {
   work->launch.params = own;
 }
 
-static void drop_node(Node *node) {
-  if (node->work.type == Type::KERNEL) node->work.launch.params.close();
+void close_params(Work *work) {
+  if (work->type == Type::KERNEL) work->launch.params.close();
+}
+
+void drop_node(Node *node) {
+  close_params(&node->work);
+  if (node->work.type == Type::CHILD) drop_graph(node->work.child.graph);
   node->after.close();
   drop_object(node);
 }
@@ -30,4 +38,202 @@ void drop_graph(Graph *graph) {
   drop_object(graph);
 }
 
+Graph *clone(Graph *graph, Node *owner) {
+  Graph *copy = make<Graph>();
+  copy->owner = owner;
+  for (Node *each : graph->nodes) {
+    Node *node = add_node(copy, each->work, nullptr, 0);
+    if (node->work.type == Type::CHILD) node->work.child.graph = clone(each->work.child.graph, node);
+  }
+  for (u64 i = 0; i < graph->nodes.count; ++i)
+    for (Node *before : graph->nodes[i]->after)
+      for (u64 j = 0; j < graph->nodes.count; ++j)
+        if (graph->nodes[j] == before) copy->nodes[i]->after.add(copy->nodes[j]);
+  return copy;
+}
+
+// Nodes are added after those they depend on, except where cuGraphAddDependencies turns that round.
+bool in_order(Graph *graph, Vector<Node *> *sorted) {
+  while (sorted->count < graph->nodes.count) {
+    u64 before = sorted->count;
+    for (Node *each : graph->nodes) {
+      bool is_ready = !sorted->has(each);
+      for (Node *other : each->after) is_ready = is_ready && sorted->has(other);
+      if (is_ready) sorted->add(each);
+    }
+    if (sorted->count == before) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Nodes are in order already as a rule: then one pass is enough.
+bool add_steps(GraphExec *exec, Graph *graph) {
+  Vector<Node *> sorted;
+  bool is_good = in_order(graph, &sorted);
+  for (Node *each : sorted) {
+    if (each->work.type == Type::CHILD) {
+      is_good = add_steps(exec, each->work.child.graph) && is_good;
+      continue;
+    }
+    Step step = {each, each->work};
+    copy_params(&step.work);
+    exec->steps.add(step);
+  }
+  sorted.close();
+  return is_good;
+}
+
+void close_steps(GraphExec *exec) {
+  for (Step &each : exec->steps) close_params(&each.work);
+  exec->steps.close();
+}
+
+Result instantiate(GraphExec **made, Graph *graph, u64 flags) {
+  if (!made) return INVALID_VALUE;
+  if (!of<Graph>(graph)) return INVALID_HANDLE;
+  GraphExec *exec = make<GraphExec>();
+  exec->flags = flags;
+  if (add_steps(exec, graph)) return *made = exec, SUCCESS;
+  close_steps(exec);
+  drop_object(exec);
+  return INVALID_VALUE;
+}
+
+// CUgraphExecUpdateResult
+enum : u32 { UPDATED = 0, TOPOLOGY_CHANGED = 2, TYPE_CHANGED = 3 };
+
+struct UpdateInfo {
+  u32 result;
+  const Node *node, *from;
+};
+
+}  // namespace
 }  // namespace driver
+
+using namespace driver;
+
+API(cuGraphCreate)(Graph **made, u32) {
+  ENTER;
+  REFUSE_IF(!made, INVALID_VALUE);
+  *made = make<Graph>();
+  return SUCCESS;
+}
+
+API(cuGraphDestroy)(Graph *graph) {
+  ENTER;
+  REFUSE_IF(!of<Graph>(graph) || graph->owner, INVALID_HANDLE);
+  drop_graph(graph);
+  return SUCCESS;
+}
+
+API(cuGraphClone)(Graph **made, Graph *graph) {
+  ENTER;
+  REFUSE_IF(!of<Graph>(graph), INVALID_HANDLE);
+  REFUSE_IF(!made, INVALID_VALUE);
+  *made = clone(graph, nullptr);
+  return SUCCESS;
+}
+
+// ** graphs that can be launched
+
+API(cuGraphInstantiateWithFlags)(GraphExec **made, Graph *graph, u64 flags) {
+  ENTER_CONTEXT;
+  return instantiate(made, graph, flags);
+}
+
+API(cuGraphInstantiate_v2)(GraphExec **made, Graph *graph, const Node **, char *, u64) {
+  ENTER_CONTEXT;
+  return instantiate(made, graph, 0);
+}
+
+// CUDA_GRAPH_INSTANTIATE_PARAMS: flags, the stream for the upload, the node that is wrong, the result.
+struct InstantiateParams {
+  u64 flags;
+  void *stream;
+  const Node *wrong;
+  u32 result;
+};
+
+API(cuGraphInstantiateWithParams)(GraphExec **made, Graph *graph, InstantiateParams *params) {
+  ENTER_CONTEXT;
+  REFUSE_IF(!params, INVALID_VALUE);
+  Result result = instantiate(made, graph, params->flags);
+  params->wrong = nullptr, params->result = result != SUCCESS;
+  return result;
+}
+
+API(cuGraphExecDestroy)(GraphExec *exec) {
+  ENTER;
+  REFUSE_IF(!of<GraphExec>(exec), INVALID_HANDLE);
+  close_steps(exec);
+  drop_object(exec);
+  return SUCCESS;
+}
+
+API(cuGraphExecGetFlags)(GraphExec *exec, u64 *flags) {
+  ENTER;
+  REFUSE_IF(!of<GraphExec>(exec), INVALID_HANDLE);
+  REFUSE_IF(!flags, INVALID_VALUE);
+  *flags = exec->flags;
+  return SUCCESS;
+}
+
+API(cuGraphUpload)(GraphExec *exec, void *stream) {
+  ENTER_CONTEXT;
+  return of<GraphExec>(exec) && stream_of(stream) ? SUCCESS : INVALID_HANDLE;
+}
+
+API(cuGraphLaunch)(GraphExec *exec, void *handle) {
+  u64 count;
+  {
+    ENTER_CONTEXT;
+    Stream *stream = stream_of(handle);
+    REFUSE_IF(!of<GraphExec>(exec) || !stream, INVALID_HANDLE);
+    REFUSE_IF(stream->capture, unsupported("cuGraphLaunch in a stream that is captured"));
+    count = exec->steps.count;
+  }
+  for (u64 i = 0; i < count; ++i) {
+    HostCall call;
+    {
+      ENTER_CONTEXT;
+      const Work &work = exec->steps[i].work;
+      call = work.call;
+      if (work.type != Type::HOST) {
+        if (Result bad = run(work)) return bad;
+        continue;
+      }
+    }
+    call.function(call.argument);  // without the lock
+  }
+  return SUCCESS;
+}
+
+// Take the parameters of a graph that has the same nodes.
+API(cuGraphExecUpdate_v2)(GraphExec *exec, Graph *graph, UpdateInfo *info) {
+  ENTER_CONTEXT;
+  REFUSE_IF(!of<GraphExec>(exec) || !of<Graph>(graph), INVALID_HANDLE);
+  REFUSE_IF(!info, INVALID_VALUE);
+  GraphExec *other;
+  if (Result bad = instantiate(&other, graph, exec->flags)) return bad;
+  *info = {UPDATED, nullptr, nullptr};
+  if (other->steps.count != exec->steps.count) info->result = TOPOLOGY_CHANGED;
+  for (u64 i = 0; !info->result && i < exec->steps.count; ++i)
+    if (other->steps[i].work.type != exec->steps[i].work.type) *info = {TYPE_CHANGED, other->steps[i].node, nullptr};
+  if (!info->result) {
+    Vector<Step> before = exec->steps;
+    exec->steps = other->steps, other->steps = before;
+  }
+  close_steps(other);
+  drop_object(other);
+  return info->result ? GRAPH_UPDATE_FAILURE : SUCCESS;
+}
+
+API(cuGraphExecUpdate)(GraphExec *exec, Graph *graph, const Node **wrong, u32 *result) {
+  UpdateInfo info = {};
+  Result code = cuGraphExecUpdate_v2(exec, graph, &info);
+  if (wrong) *wrong = info.node;
+  if (result) *result = info.result;
+  return code;
+}

@@ -14,11 +14,30 @@ struct Node : Object {
 struct Graph : Object {
   static constexpr Kind KIND = Kind::GRAPH;
   Vector<Node *> nodes;  // as they were added
+  Node *owner;           // whose part it is: the node drops it
+};
+
+// One step of a graph that can be launched, of the node it was made of.
+struct Step {
+  const Node *node;
+  Work work;
+};
+
+struct GraphExec : Object {
+  static constexpr Kind KIND = Kind::GRAPH_EXEC;
+  Vector<Step> steps;  // in an order that the dependencies allow
+  u64 flags;
 };
 
 Node *add_node(Graph *graph, const Work &work, Node *const *after, u64 count);
+void drop_node(Node *node);
 void drop_graph(Graph *graph);
-void copy_params(Work *work);  // give it its own copy of a kernel's parameters
+Graph *clone(Graph *graph, Node *owner);
+void copy_params(Work *work);   // give it its own copy of a kernel's parameters
+void close_params(Work *work);  // and give that back
+
+// The nodes in an order that the dependencies allow; false if they go in a circle.
+bool in_order(Graph *graph, Vector<Node *> *sorted);
 
 // ** captures (captures.cc)
 

@@ -21,22 +21,29 @@ def ptx_of(reader: Reader) -> str:
 
 
 def _unpacked(packing: int, raw_bytes: int, data: bytes) -> str:
-    try:
-        if packing == LZ4:
-            import lz4.block  # noqa: PLC0415 - few programs need it
-
-            data = lz4.block.decompress(data, uncompressed_size=raw_bytes)
-        elif packing == ZSTD:
-            import zstandard  # noqa: PLC0415
-
-            data = zstandard.ZstdDecompressor().decompress(data, max_output_size=raw_bytes)
-    except (ValueError, RuntimeError, MemoryError) as error:
-        raise BadImage(f"the PTX in a fat binary cannot be unpacked: {error}") from None
-    except Exception as error:  # each library has a class of its own
-        if type(error).__module__.split(".")[0] not in ("lz4", "zstandard"):
-            raise
-        raise BadImage(f"the PTX in a fat binary cannot be unpacked: {error}") from None
+    if packing == LZ4:
+        data = _lz4(raw_bytes, data)
+    elif packing == ZSTD:
+        data = _zstd(raw_bytes, data)
     return data.rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _lz4(raw_bytes: int, data: bytes) -> bytes:
+    import lz4.block  # noqa: PLC0415 - few programs need it
+
+    try:
+        return lz4.block.decompress(data, uncompressed_size=raw_bytes)
+    except (lz4.block.LZ4BlockError, ValueError) as error:
+        raise BadImage(f"the PTX in a fat binary cannot be unpacked: {error}") from None
+
+
+def _zstd(raw_bytes: int, data: bytes) -> bytes:
+    import zstandard  # noqa: PLC0415
+
+    try:
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=raw_bytes)
+    except zstandard.ZstdError as error:
+        raise BadImage(f"the PTX in a fat binary cannot be unpacked: {error}") from None
 
 
 def linked(texts: list[str]) -> str:

@@ -6,7 +6,7 @@
 #include "helper.h"
 #include "launch_config.h"
 #include "modules.h"
-#include "streams.h"
+#include "node_params.h"
 
 namespace driver {
 namespace {
@@ -78,6 +78,20 @@ Result launch(Function *function, const Shape &shape, void *stream, void *const 
 }
 
 }  // namespace
+
+Result work_of(const KernelParams &params, Work *work) {
+  static Bytes packed;
+  Function *function = params.function ? params.function : params.kernel;
+  Launch launch = {function, {{}, {}, {1, 1, 1}, params.smem_bytes, 0}, 0, {}};
+  if (!of<Function>(function)) return INVALID_HANDLE;
+  memcpy(launch.shape.grid, params.grid, sizeof params.grid);
+  memcpy(launch.shape.block, params.block, sizeof params.block);
+  if (Result bad = check(function, launch.shape)) return bad;
+  if (Result bad = pack(function, params.params, params.extra, &packed)) return bad;
+  launch.params = packed;
+  *work = launch;
+  return SUCCESS;
+}
 
 Result shape_of(const LaunchConfig &config, Shape *shape) {
   memcpy(shape->grid, config.grid, sizeof shape->grid);

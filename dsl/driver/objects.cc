@@ -5,7 +5,7 @@
 namespace driver {
 namespace {
 
-constexpr u64 ROOM = 1ull << 32, ALIGNMENT = 64;  // of addresses, of which only used pages cost memory
+constexpr u64 ROOM = 1ull << 28, ALIGNMENT = 64;  // of addresses, of which only used pages cost memory
 u8 *start;
 u64 used, next_id = 16;
 Vector<Object *> dropped[(u32)Kind::COUNT];

@@ -10,7 +10,6 @@ from dsl.emulator.machine import context
 from dsl.emulator.machine.memory import Allocation
 from dsl.emulator.ptx.syntax import PtxError, Sym, Unsupported, Variable
 
-
 _allocate: Callable[[int], Any] = ctypes.create_string_buffer
 
 

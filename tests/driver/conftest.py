@@ -1,0 +1,51 @@
+"""C programs of the driver API that run on the library of dsl/driver."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dsl import driver
+
+HERE = Path(__file__).parent
+TIMEOUT_S = 120
+
+
+@functools.cache
+def environment() -> dict[str, str]:
+    """What a program needs to find the library. It must not be part of the variables of the tests themselves."""
+    return {**os.environ, "LD_LIBRARY_PATH": str(driver.library_folder())}
+
+
+@pytest.fixture
+def build(tmp_path):
+    """`build(body)`: the program with this `main`, after driver_api.h."""
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc")
+
+    def compiled(body: str, before: str = "") -> Path:
+        source, made = tmp_path / "program.c", tmp_path / "program"
+        source.write_text(f'#include "driver_api.h"\n{before}\nint main(void) {{\n{body}\nreturn 0;\n}}\n')
+        command = ["gcc", "-w", "-o", str(made), str(source), f"-I{HERE}", f"-L{driver.library_folder()}", "-lcuda"]
+        subprocess.run([*command, "-lpthread"], check=True)
+        return made
+
+    return compiled
+
+
+@pytest.fixture
+def run(build):
+    """`run(body)`: what a program prints, its standard error after it; `more`: variables of its environment."""
+
+    def ran(body: str, before: str = "", **more: str) -> str:
+        done = subprocess.run(
+            [build(body, before)], capture_output=True, text=True, timeout=TIMEOUT_S, env=environment() | more
+        )
+        return done.stdout + done.stderr
+
+    return ran
