@@ -9,7 +9,7 @@ import struct
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import emulator, environment_variables as variables
@@ -46,8 +46,15 @@ class HelperDevice:
 
     def answer(self, what: int, data: bytes) -> None:
         """Do what is asked, and answer."""
+        self._answer(lambda: self._answers[what](Reader(data)))
+
+    def answer_posted(self, launch: Reader, number: int | None) -> None:
+        """Make a launch, and answer; with a number, machine code has made it and it failed."""
+        self._answer(lambda: self._launch(launch) if number is None else self._failed(number))
+
+    def _answer(self, work: Callable[[], tuple[int, bytes]]) -> None:
         try:
-            result, more = self._answers[what](Reader(data))
+            result, more = work()
         except messages.Ended:
             raise
         except Exception:
@@ -92,7 +99,7 @@ class HelperDevice:
     # ** launches
 
     def _launch(self, reader: Reader) -> tuple[int, bytes]:
-        """The result, and whether it is an error of the context, which stays."""
+        """The result, whether it is an error of the context, which stays, and what machine code makes it again by."""
         number, index = reader.take("QI")
         shape = reader.take("11I")
         (stream,) = reader.take("Q")
@@ -101,13 +108,21 @@ class HelperDevice:
         data = reader.rest()
         params = [data[offset : offset + param.size_bytes] for offset, param in _places(entry)]
         launch = Launch(shape[:3], shape[3:6], shape[6:9], shape[9], stream, shape[10])
-        result, stays = self._run(program, name, launch, params)
-        return result, struct.pack("<I", stays)
+        result, stays = self._run(lambda: self._device.launch(program, name, launch, params), name)
+        again = 0 if result or launch.flags else self._device.function(program, name, launch)[0]
+        return result, struct.pack("<IQ", stays, again)
 
-    def _run(self, program: Any, name: str, launch: Launch, params: list[bytes]) -> tuple[int, bool]:
+    def _failed(self, number: int) -> tuple[int, bytes]:
+        def fail() -> None:
+            raise self._device.refused(number)
+
+        result, stays = self._run(fail, "a kernel")
+        return result, struct.pack("<IQ", stays, 0)
+
+    def _run(self, work: Callable[[], None], name: str) -> tuple[int, bool]:
         try:
             with _interruptible():
-                self._device.launch(program, name, launch, params)
+                work()
         except KeyboardInterrupt as stopped:
             print(f"gpu-repro: Ctrl-C stopped `{name}`", *getattr(stopped, "__notes__", ()), sep="\n", file=sys.stderr)
             return results.LAUNCH_FAILED, True
@@ -121,7 +136,7 @@ class HelperDevice:
     # ** tensor maps
 
     def _tensor_map(self, reader: Reader) -> tuple[int, bytes]:
-        from dsl.emulator.families.tensor_map import tensor_map
+        from dsl.emulator.families.tensor_map import tensor_map  # noqa: PLC0415 - few programs need it
 
         kind, rank, dtype, address = reader.take("IIIQ")
         extents, strides = reader.take(f"{rank}Q"), reader.take(f"{rank - 1}Q")

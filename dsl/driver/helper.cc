@@ -16,7 +16,7 @@ enum class Frame : u32 { ANSWER, OUTPUT, REPORT };  // an answer, what a kernel 
 struct Head { u32 what, bytes; };
 struct Row { Address address; u64 nbytes; };
 
-int channel = -1;
+int channel = -1, wake = -1;
 bool has_failed;
 Vector<Row> pending;  // memory that the helper has not heard of
 
@@ -75,7 +75,7 @@ Result lost() {
 bool start() {
   if (channel >= 0) return true;
   if (has_failed) return false;
-  channel = start_helper();
+  channel = start_helper(&wake);
   has_failed = channel < 0;
   pending.clear();
   for (const Block &each : blocks()) pending.add({each.start, each.bytes});
@@ -111,6 +111,27 @@ Result ask(Op op, const Message &message, Answer *answer) {
   if (!start()) return OPERATING_SYSTEM;
   if (Result failed = tell_memory()) return failed;
   return exchange(op, message.bytes, answer);
+}
+
+// Whether the launch ends while this looks at the ring. Else the program is going to sleep, and an answer will come.
+static bool ends_soon(Ring *ring) {
+  static Patience patience;
+  if (patience.wait([=] { return __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == DONE; })) return true;
+  u32 posted = POSTED;
+  return !__atomic_compare_exchange_n(&ring->state, &posted, (u32)AWAITED, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE);
+}
+
+Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *launch, Answer *answer) {
+  if (Result failed = tell_memory()) return failed;
+  Ring *ring = (Ring *)arena();
+  fill(ring, launch);
+  __atomic_store_n(&ring->state, (u32)POSTED, __ATOMIC_SEQ_CST);
+  u64 one = 1;
+  if (__atomic_load_n(&ring->helper_sleeps, __ATOMIC_SEQ_CST) && write(wake, &one, sizeof one) < 0) return lost();
+  if (ends_soon(ring) && !ring->has_frame) return ring->result;
+  Result result = receive_answer(answer);
+  return result == UNKNOWN ? lost() : result;
 }
 
 bool helper_runs() { return channel >= 0; }

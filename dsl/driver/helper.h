@@ -1,7 +1,7 @@
 // The helper process, which translates PTX and runs kernels, and the messages to it. dsl/driver/messages.py has the other
 // side.
 #pragma once
-#include "api.h"
+#include "ring.h"
 
 namespace driver {
 
@@ -36,6 +36,9 @@ struct Answer {
 // Send a message and wait for the answer; what kernels print and what is reported meanwhile is written. The helper is
 // started first if it is not there. The result is LAUNCH_FAILED if it has ended.
 Result ask(Op op, const Message &message, Answer *answer);
+
+// Make a launch through the ring; `fill` writes what the helper needs into it.
+Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *launch, Answer *answer);
 
 bool helper_runs();
 

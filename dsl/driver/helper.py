@@ -1,7 +1,8 @@
 """The helper process of a program that uses libcuda.so.1 of the embedded device: it translates PTX and runs kernels.
 
-python -m dsl.driver.helper ADDRESS PROCESS: where device memory is mapped (hexadecimal), and the program's process id.
-File 3 is a socket to the program, file 4 the device memory. The process ends when the program does.
+python -m dsl.driver.helper ADDRESS PROCESS LIBRARY: where device memory is mapped (hexadecimal), the program's process
+id and its libcuda.so.1. File 3 is a socket to the program, file 4 the device memory, and file 5 wakes the helper, which
+ends when the program does.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 
 from dsl.driver.messages import OUTPUT, REPORT, Channel, Ended, Output
+from dsl.driver.ring import FAILED, MESSAGE, Ring
 
-SOCKET, ARENA = 3, 4
+SOCKET, ARENA, WAKE = 3, 4, 5
 
 
 def main() -> None:
@@ -31,8 +34,15 @@ def main() -> None:
         from dsl.driver.device import HelperDevice  # noqa: PLC0415 - takes long; the process may end meanwhile
 
         device = HelperDevice(channel, address, ARENA, process)
+        ring = Ring(Path(sys.argv[3]), address, SOCKET, WAKE)
         while True:
-            device.answer(*channel.receive())
+            what, number = ring.wait()
+            if what == MESSAGE:
+                device.answer(*channel.receive())
+            else:
+                message = ring.launch()
+                ring.finish()
+                device.answer_posted(message, number if what == FAILED else None)
     except (Ended, ConnectionError):
         os._exit(0)  # nothing here has to be put in order, and a kernel may still run in another thread
     except BaseException:

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,23 +24,27 @@ constexpr char PYTHON[] = "GPU_REPRO_HELPER_PYTHON";
 constexpr u64 STACK_BYTES = 64 << 10, PATH_BYTES = 4096;
 // What a program sets for itself, and what would let the helper load this library.
 const char *const NOT_INHERITED[] = {"LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHON", "VIRTUAL_ENV=", "COV_CORE_"};
-constexpr int FIRST_FILE = 3;  // in the helper: the socket; the next one is the arena
+constexpr int FIRST_FILE = 3;  // in the helper: the socket; the next ones are the arena and the eventfd
 
 struct Start {
   char **argv, **environment;
-  int socket, memory;
+  int files[3];
   sigset_t mask;
 };
+
+// The path of this library.
+const char *own_path() {
+  Dl_info about;
+  return dladdr((void *)&own_path, &about) ? about.dli_fname : nullptr;
+}
 
 // The interpreter: by the environment, else as `library_folder` has noted in a file next to this library.
 const char *interpreter() {
   static char path[PATH_BYTES];
   const char *chosen = getenv(PYTHON);
   if (chosen && *chosen) return chosen;
-  Dl_info about;
-  if (!dladdr((void *)&interpreter, &about) || !about.dli_fname) return nullptr;
   char name[PATH_BYTES];
-  snprintf(name, sizeof name, "%s", about.dli_fname);
+  snprintf(name, sizeof name, "%s", own_path() ? own_path() : "");
   char *slash = strrchr(name, '/');
   if (!slash) return nullptr;
   snprintf(slash + 1, sizeof name - (size_t)(slash + 1 - name), "python.txt");
@@ -67,13 +72,14 @@ char **environment() {
 // In the helper, before it becomes Python. It shares memory with the program, which waits.
 int become(void *argument) {
   Start *start = (Start *)argument;
-  int socket = fcntl(start->socket, F_DUPFD, 64), memory = fcntl(start->memory, F_DUPFD, 64);
-  if (dup2(socket, FIRST_FILE) < 0 || dup2(memory, FIRST_FILE + 1) < 0) _exit(127);
+  for (int &each : start->files) each = fcntl(each, F_DUPFD, 64);
+  for (int i = 0; i < 3; ++i)
+    if (dup2(start->files[i], FIRST_FILE + i) < 0) _exit(127);
   int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, 0);
   dup2(nothing, 1);
-  if (syscall(SYS_close_range, FIRST_FILE + 2, ~0u, 0)) {
-    for (int each = FIRST_FILE + 2; each < 4096; ++each) close(each);
+  if (syscall(SYS_close_range, FIRST_FILE + 3, ~0u, 0)) {
+    for (int each = FIRST_FILE + 3; each < 4096; ++each) close(each);
   }
   sigprocmask(SIG_SETMASK, &start->mask, nullptr);
   execve(start->argv[0], start->argv, start->environment);
@@ -101,7 +107,7 @@ bool spawn(Start *start) {
 
 }  // namespace
 
-int start_helper() {
+int start_helper(int *wake) {
   if (!arena()) return -1;
   const char *python = interpreter();
   if (!python || access(python, X_OK)) {
@@ -114,8 +120,9 @@ int start_helper() {
   char place[32], owner[32];
   snprintf(place, sizeof place, "%llx", (unsigned long long)arena());
   snprintf(owner, sizeof owner, "%d", getpid());
-  const char *argv[] = {python, "-I", "-m", "dsl.driver.helper", place, owner, nullptr};
-  Start start = {(char **)argv, environment(), pair[1], arena_file(), {}};
+  *wake = eventfd(0, EFD_CLOEXEC);
+  const char *argv[] = {python, "-I", "-m", "dsl.driver.helper", place, owner, own_path(), nullptr};
+  Start start = {(char **)argv, environment(), {pair[1], arena_file(), *wake}, {}};
   bool is_started = spawn(&start);
   close(pair[1]);
   if (is_started) return pair[0];

@@ -1,6 +1,6 @@
 // Modules and libraries, and the functions of them.
 #pragma once
-#include "objects.h"
+#include "work.h"
 
 namespace driver {
 
@@ -23,6 +23,13 @@ struct Module : Object {
 struct Param { u32 offset, nbytes; };
 constexpr u32 SETTINGS = 17;  // CUfunction_attribute
 
+// A shape that a function was launched in, and what the emulator makes such a launch again by.
+struct Repeat {
+  Shape shape;
+  u64 handle;
+};
+constexpr u32 REPEATS = 8;
+
 // An entry of a module; CUfunction and CUkernel alike.
 struct Function : Object {
   static constexpr Kind KIND = Kind::FUNCTION;
@@ -34,6 +41,7 @@ struct Function : Object {
   u32 threads[3], cluster[3], most_cluster;  // what the PTX demands; 0: nothing
   bool is_set[SETTINGS];
   int settings[SETTINGS];
+  Repeat repeats[REPEATS];
 };
 
 // The most dynamic shared memory that a launch may ask for.

@@ -1,10 +1,9 @@
 // CUDA driver API: stream management, event management.
 #include "streams.h"
 
-#include <time.h>
-
 #include "graphs.h"
 #include "memory.h"
+#include "ring.h"
 
 namespace driver {
 namespace {
@@ -17,12 +16,6 @@ Stream *of_all;
 Stream *standing(Stream *&stream) {
   if (!stream) stream = make<Stream>();
   return stream;
-}
-
-u64 now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (u64)time.tv_sec * 1000000000 + (u64)time.tv_nsec;
 }
 
 }  // namespace

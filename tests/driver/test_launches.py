@@ -151,3 +151,31 @@ def test_many_launches_of_one_shape_and_others_between_them(run):
       CHECK(cuMemcpyDtoH_v2(&got, at, 4)); printf("%u\\n", got);
     """)
     assert int(text) == sum(5 * (i % 7) * (1 + i % 2) * 32 for i in range(3000))
+
+
+def test_a_launch_like_many_before_may_fail(run):
+    text = run("""
+      handle count = function_of(begin(), "count");
+      address at, good; u32 by = 1;
+      CHECK(cuMemAlloc_v2(&good, 4)); CHECK(cuMemsetD32_v2(good, 0, 1)); at = good;
+      void *params[] = {&at, &by};
+      for (int i = 0; i < 20; i++) CHECK(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+      printf("%u\\n", *(u32 *)good); at += 4;
+      TELL(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL)); TELL(cuCtxSynchronize());
+    """)
+    assert text.startswith("100\n") and "NULL): 0\ncuCtxSynchronize(): 700" in text and "OUT_OF_BOUNDS" in text
+
+
+def test_the_numbers_of_the_ring_are_those_of_its_header():
+    """A Ring in Python and in C++."""
+    import re
+
+    from dsl.driver import ring
+    from tests.driver.conftest import HERE
+
+    text = (HERE.parents[1] / "dsl/driver/ring.h").read_text()
+    members = re.findall(r"^  u(\d\d?) (\w+)(?:\[(\w+)\])?;", text[text.index("struct Ring {") :], re.M)
+    sizes = {"MOST_PARAMS": 512, "MOST_MESSAGE_BYTES": 8192, "": 1}
+    want = [(name, int(bits) // 8 * (sizes.get(count) or int(count))) for bits, name, count in members]
+    assert [(name, getattr(ring._Ring, name).size) for name, _ in ring._Ring._fields_] == want
+    assert f"MOST_PARAMS = {sizes['MOST_PARAMS']}, MOST_MESSAGE_BYTES = {sizes['MOST_MESSAGE_BYTES']};" in text
