@@ -161,6 +161,8 @@ API(cuDeviceGetExecAffinitySupport)(int *is_supported, u32, int device) {
   return SUCCESS;
 }
 
+API(cuDeviceGetLuid)(char *, u32 *, int) { return NOT_SUPPORTED; }  // of Windows alone, and libraries ask for it
+
 API(cuDeviceGetTexture1DLinearMaxWidth)(u64 *width, u32, u32, int device) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);

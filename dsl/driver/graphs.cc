@@ -43,6 +43,7 @@ Graph *clone(Graph *graph, Node *owner) {
   copy->owner = owner;
   for (Node *each : graph->nodes) {
     Node *node = add_node(copy, each->work, nullptr, 0);
+    node->original = each;
     if (node->work.type == Type::CHILD) node->work.child.graph = clone(each->work.child.graph, node);
   }
   for (u64 i = 0; i < graph->nodes.count; ++i)
@@ -77,7 +78,7 @@ bool add_steps(GraphExec *exec, Graph *graph) {
       is_good = add_steps(exec, each->work.child.graph) && is_good;
       continue;
     }
-    Step step = {each, each->work};
+    Step step = {each, each->work, false};
     copy_params(&step.work);
     exec->steps.add(step);
   }
@@ -198,6 +199,7 @@ API(cuGraphLaunch)(GraphExec *exec, void *handle) {
     HostCall call;
     {
       ENTER_CONTEXT;
+      if (exec->steps[i].is_off) continue;
       const Work &work = exec->steps[i].work;
       call = work.call;
       if (work.type != Type::HOST) {

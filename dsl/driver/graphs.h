@@ -9,6 +9,7 @@ struct Node : Object {
   Graph *graph;
   Work work;
   Vector<Node *> after;
+  const Node *original;  // of a copy
 };
 
 struct Graph : Object {
@@ -21,6 +22,7 @@ struct Graph : Object {
 struct Step {
   const Node *node;
   Work work;
+  bool is_off;
 };
 
 struct GraphExec : Object {

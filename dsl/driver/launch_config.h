@@ -13,6 +13,8 @@ struct LaunchAttribute {
 };
 static_assert(sizeof(LaunchAttribute) == 72);
 
+enum : u32 { COOPERATIVE_ATTRIBUTE = 2, CLUSTER_ATTRIBUTE = 4 };  // CUlaunchAttributeID
+
 struct LaunchConfig {
   u32 grid[3], block[3], smem_bytes;
   void *stream;

@@ -13,7 +13,7 @@ namespace {
 
 // CUlaunchAttributeID. Those that are hints are not looked at.
 enum : u32 {
-  IGNORED = 0, ACCESS_POLICY = 1, COOPERATIVE_LAUNCH = 2, SYNCHRONIZATION_POLICY = 3, CLUSTER_DIMENSION = 4,
+  IGNORED = 0, ACCESS_POLICY = 1, SYNCHRONIZATION_POLICY = 3,
   CLUSTER_POLICY = 5, STREAM_SERIALIZATION = 6, PROGRAMMATIC_EVENT = 7, PRIORITY = 8, DOMAIN_MAP = 9, DOMAIN = 10,
   PREFERRED_CLUSTER = 11, COMPLETION_EVENT = 12, CARVEOUT = 14,
 };
@@ -101,8 +101,8 @@ Result shape_of(const LaunchConfig &config, Shape *shape) {
   for (u32 i = 0; i < config.count; ++i) {
     const LaunchAttribute &attribute = config.attributes[i];
     switch (attribute.id) {
-      case COOPERATIVE_LAUNCH: shape->flags |= attribute.words[0] ? COOPERATIVE : 0; break;
-      case CLUSTER_DIMENSION: memcpy(shape->cluster, attribute.words, sizeof shape->cluster); break;
+      case COOPERATIVE_ATTRIBUTE: shape->flags |= attribute.words[0] ? COOPERATIVE : 0; break;
+      case CLUSTER_ATTRIBUTE: memcpy(shape->cluster, attribute.words, sizeof shape->cluster); break;
       case STREAM_SERIALIZATION: shape->flags |= attribute.words[0] ? PROGRAMMATIC : 0; break;
       case PROGRAMMATIC_EVENT: case COMPLETION_EVENT: break;  // recorded after the launch
       case IGNORED: case ACCESS_POLICY: case SYNCHRONIZATION_POLICY: case CLUSTER_POLICY: case PRIORITY:

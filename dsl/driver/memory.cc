@@ -190,22 +190,6 @@ API(cuMemFreeHost)(Address address) {
   return release(address);
 }
 
-API(cuMemHostGetDevicePointer_v2)(Address *device, Address host, u32 flags) {
-  ENTER_CONTEXT;
-  Block *block = block_of(host);
-  REFUSE_IF(!device || flags || !block || block->memory != Memory::HOST, INVALID_VALUE);
-  *device = host;
-  return SUCCESS;
-}
-
-API(cuMemHostGetFlags)(u32 *flags, Address host) {
-  ENTER_CONTEXT;
-  Block *block = block_of(host);
-  REFUSE_IF(!flags || !block || block->memory != Memory::HOST, INVALID_VALUE);
-  *flags = block->flags;
-  return SUCCESS;
-}
-
 API(cuMemGetInfo_v2)(u64 *free_bytes, u64 *total) {
   ENTER_CONTEXT;
   REFUSE_IF(!free_bytes || !total, INVALID_VALUE);

@@ -1,5 +1,6 @@
 // What is asked and advised of memory by its address.  CUDA driver API: unified addressing, memory management.
 #include "memory.h"
+#include "registered.h"
 #include "streams.h"
 
 namespace driver {
@@ -21,13 +22,19 @@ Result get(void *value, u32 which, Address address) {
   bool is_host = block && block->memory == Memory::HOST, is_managed = block && block->memory == Memory::MANAGED;
   switch (which) {
     case CONTEXT: return block ? put(value, (u64)block->owner) : INVALID_VALUE;
-    case MEMORY_TYPE: return block ? put(value, is_host ? HOST_TYPE : DEVICE_TYPE) : INVALID_VALUE;
-    case DEVICE_POINTER: return block ? put(value, address) : INVALID_VALUE;
-    case HOST_POINTER: return is_host || is_managed ? put(value, address) : INVALID_VALUE;
+    case MEMORY_TYPE:
+      if (registered_of(address)) return put(value, HOST_TYPE);
+      return block ? put(value, is_host ? HOST_TYPE : DEVICE_TYPE) : INVALID_VALUE;
+    case DEVICE_POINTER: {
+      Registered *memory = registered_of(address);
+      if (memory && memory->device) return put(value, memory->device + (address - memory->start));
+      return block ? put(value, address) : INVALID_VALUE;
+    }
+    case HOST_POINTER: return is_host || is_managed || registered_of(address) ? put(value, address) : INVALID_VALUE;
     case SYNCHRONIZES: return put(value, (u32)1);
     case BUFFER_ID: return block ? put(value, block->id) : INVALID_VALUE;
     case IS_MANAGED: return put(value, (u32)is_managed);
-    case DEVICE_ORDINAL: return put(value, block ? 0 : NO_DEVICE_ORDINAL);
+    case DEVICE_ORDINAL: return put(value, block || registered_of(address) ? 0 : NO_DEVICE_ORDINAL);
     case IPC_CAPABLE: return put(value, (u32)0);
     case RANGE_START: return block ? put(value, block->start) : INVALID_VALUE;
     case RANGE_BYTES: return block ? put(value, block->bytes) : INVALID_VALUE;

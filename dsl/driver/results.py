@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsl.exceptions import outcome_of
 
 SUCCESS, INVALID_VALUE, INVALID_IMAGE, INVALID_PTX, NOT_FOUND = 0, 1, 200, 218, 500
-LAUNCH_FAILED, NOT_SUPPORTED = 719, 801
+ASSERT, LAUNCH_FAILED, NOT_SUPPORTED = 710, 719, 801
 _NAMES = {
     "CUDA_ERROR_INVALID_VALUE": INVALID_VALUE,
     "CUDA_ERROR_NOT_SUPPORTED": NOT_SUPPORTED,
@@ -15,7 +15,6 @@ _NAMES = {
 _OF_KERNELS = {  # what a GPU notices too, by the kind of a fault
     "out_of_bounds": 700,
     "deadlock": 702,
-    "assert": 710,
     "trap": 715,
     "illegal": 715,
     "misaligned": 716,
@@ -33,4 +32,6 @@ def of_kernel(error: BaseException) -> int:
     outcome = outcome_of(error)
     if outcome is None:
         return LAUNCH_FAILED
+    if (outcome.get("finding") or {}).get("message", "").startswith("assertion failed: "):
+        return ASSERT
     return _OF_KERNELS.get(outcome.get("kind") or outcome.get("outcome", ""), SUCCESS)

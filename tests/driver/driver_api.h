@@ -61,6 +61,10 @@ result cuLaunchKernel(handle, u32, u32, u32, u32, u32, u32, u32, handle, void **
 result cuLaunchCooperativeKernel(handle, u32, u32, u32, u32, u32, u32, u32, handle, void **);
 result cuLaunchKernelEx(const void *, handle, void **, void **);
 result cuGetProcAddress_v2(const char *, void **, int, u64, u32 *), cuGetExportTable(const void **, const void *);
+result cuMemHostRegister_v2(void *, size_t, u32), cuMemHostUnregister(void *);
+result cuMemHostGetDevicePointer_v2(address *, void *, u32), cuGraphNodeSetEnabled(handle, handle, u32);
+result cuGraphAddNode_v2(handle *, handle, const handle *, const void *, size_t, const void *);
+result cuUserObjectCreate(handle *, void *, void (*)(void *), u32, u32), cuUserObjectRelease(handle, u32);
 result cuGreenCtxCreate(void *, void *, int, u32), cuArrayCreate_v2(handle *, const void *);
 result cuTensorMapEncodeTiled(void *, u32, u32, void *, const u64 *, const u64 *, const u32 *, const u32 *, u32, u32,
                               u32, u32);

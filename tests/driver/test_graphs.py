@@ -42,3 +42,23 @@ def test_graphs_in_graphs_and_updates(run):
       TELL(cuGraphExecUpdate_v2(exec, graph, &info)); printf("%u\\n", info.result);
     """)  # fmt: skip
     assert text.split()[:3] == ["4", "10", "25"] and text.split()[-2:] == ["910", "2"]
+
+
+def test_nodes_of_any_type_which_can_be_switched_off(run):
+    text = run(BEGIN + f"""
+      struct {{ u32 type, reserved[3]; union {{ typeof(kernel) kernel; typeof(fill) fill; long long room[30]; }}; }} node = {{2}};
+      node.fill = fill; CHECK(cuGraphAddNode_v2(&a, graph, NULL, NULL, 0, &node));
+      node.type = 0; node.kernel = kernel; CHECK(cuGraphAddNode_v2(&b, graph, &a, NULL, 1, &node));
+      node.type = 10; TELL(cuGraphAddNode_v2(&c, graph, &a, NULL, 1, &node));
+      CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0)); CHECK(cuGraphLaunch(exec, NULL)); {SHOW}
+      CHECK(cuGraphNodeSetEnabled(exec, a, 0)); CHECK(cuGraphLaunch(exec, NULL)); CHECK(cuGraphLaunch(exec, NULL)); {SHOW}
+    """)  # fmt: skip
+    assert text.split("&node): ")[1].split()[:3] == ["801", "1005", "1015"]
+
+
+def test_objects_of_the_program_end_with_the_last_reference(run):
+    text = run("""
+      handle object; int value = 5; CHECK(cuInit(0)); CHECK(cuUserObjectCreate(&object, &value, end, 2, 1));
+      CHECK(cuUserObjectRelease(object, 1)); printf("between "); CHECK(cuUserObjectRelease(object, 1)); printf("\\n");
+    """, 'void end(void *value) { printf("end %d", *(int *)value); }')  # fmt: skip
+    assert text == "between end 5\n"

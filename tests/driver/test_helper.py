@@ -30,7 +30,7 @@ def helpers(process: int) -> list[int]:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"dsl.driver.helper" in words and words[-2] == str(process).encode():
+        if b"dsl.driver.helper" in words and words[-3] == str(process).encode():
             found.append(int(folder.name))
     return found
 

@@ -125,3 +125,19 @@ def test_pools_count_what_is_in_use(run):
     """
     )
     assert numbers(text) == [24, 1024]
+
+
+def test_memory_of_the_program_that_it_registers(run):
+    text = run("""
+      handle count = function_of(begin(), "count"); address device; u32 by = 1, type; void *params[] = {&device, &by};
+      u32 *host = malloc(100000), *in = host + 5000; memset(host, 0, 100000); host[4999] = 7; *in = 1;
+      printf("%u ", cuMemHostGetDevicePointer_v2(&device, in, 0));
+      CHECK(cuMemHostRegister_v2(in, 4000, 2)); printf("%u ", cuMemHostRegister_v2(in + 999, 4, 0));
+      CHECK(cuPointerGetAttribute(&type, 2, (address)in)); printf("%u ", type);
+      CHECK(cuMemHostGetDevicePointer_v2(&device, in, 0));
+      CHECK(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL)); printf("%u ", *in);
+      *in = 100; CHECK(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL)); printf("%u ", *in);
+      CHECK(cuMemHostUnregister(in)); printf("%u %u %u ", cuMemHostUnregister(in), *in, host[4999]); free(host);
+      printf("%u\\n", cuMemHostGetDevicePointer_v2(&device, in, 0));
+    """)
+    assert numbers(text) == [1, 712, 1, 6, 105, 713, 105, 7, 1]

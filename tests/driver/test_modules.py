@@ -129,3 +129,16 @@ def test_machine_code_alone_is_refused_with_the_fix(run, tmp_path):
       TELL(cuModuleLoad(&module, "{tmp_path}/k.cubin")); TELL(cuModuleLoad(&module, "{tmp_path}/k.fatbin"));
     """)  # fmt: skip
     assert text.count('"): 209\n') == 2 and text.count("fix: build PTX into it: nvcc -gencode") == 2
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_an_assertion_that_fails_is_error_710(run, tmp_path):
+    source = tmp_path / "k.cu"
+    source.write_text('#include <cassert>\nextern "C" __global__ void k(int *p) { assert(p[threadIdx.x] == 1); }\n')
+    subprocess.run(["nvcc", "-ptx", "-lineinfo", "-arch=sm_90", "-o", tmp_path / "k.ptx", source], check=True)
+    text = run(CONTEXT + f"""
+      address at; void *params[] = {{&at}}; CHECK(cuModuleLoad(&module, "{tmp_path}/k.ptx")); function = function_of(module, "k");
+      CHECK(cuMemAlloc_v2(&at, 128)); CHECK(cuMemsetD32_v2(at, 2, 32));
+      CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL)); TELL(cuCtxSynchronize());
+    """)  # fmt: skip
+    assert "cuCtxSynchronize(): 710" in text and "assertion failed: " in text and "k.cu:2:" in text
