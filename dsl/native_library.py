@@ -33,7 +33,7 @@ _COMMON_FLAGS = (
 ).split()
 FLAGS = [*_COMMON_FLAGS, "-ffreestanding", "-ffp-contract=off", "-fno-math-errno"]
 DRIVER_FLAGS = [*_COMMON_FLAGS, "-fvisibility=hidden"]
-DRIVER_NAMES = ("libcuda.so.1", "libcuda.so")
+DRIVER_NAMES = ("libcuda.so.1", "libcuda.so", "linking/libnvJitLink.so.12", "linking/libnvJitLink.so.13")
 MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for who works on the C++; see CONTRIBUTING.md
 
 
@@ -75,6 +75,7 @@ def _emulator() -> _Library:
 
 def _driver() -> _Library:
     link = ["-lc", "-lpthread", "-ldl", "-Wl,-Bsymbolic", f"-Wl,-soname,{DRIVER_NAMES[0]}"]
+    link += ["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/linking"]  # see nvjitlink.cc
     return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, (".cc", ".h", ".inc"), DRIVER_NAMES)
 
 
@@ -115,7 +116,7 @@ def driver() -> list[Path]:
 def _named(path: Path, name: Path) -> Path:
     """`name`, as another name of the file `path`."""
     if not name.exists() or not name.samefile(path):
-        name.parent.mkdir(exist_ok=True)
+        name.parent.mkdir(parents=True, exist_ok=True)
         part = name.with_suffix(f".{os.getpid()}")
         os.link(path, part)
         os.replace(part, name)
