@@ -14,6 +14,8 @@ FULL_TRACEBACK = "GPU_REPRO_FULL_TRACEBACK"
 GPU_MODEL = "GPU_REPRO_GPU_MODEL"
 SYNC_NOTES = "GPU_REPRO_NOTES"
 REPORT, SEED = "GPU_REPRO_REPORT", "GPU_REPRO_SEED"  # read by the helper of dsl/driver
+# read by the library and the helper of dsl/driver
+HELPER_PYTHON, REPORT, SEED = "GPU_REPRO_HELPER_PYTHON", "GPU_REPRO_REPORT", "GPU_REPRO_SEED"
 
 
 def value(name: str, default: str = "") -> str:

@@ -58,7 +58,7 @@ def level_of(flags: set[str]) -> str:
 
 
 class _Library(NamedTuple):
-    """What one of the libraries is built from, and how."""
+    """The sources of a library, and how it is built."""
 
     home: Path
     built: Path

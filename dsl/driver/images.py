@@ -11,7 +11,7 @@ _FIRST_LINES = re.compile(r"^[ \t]*\.(version|target|address_size)\b[^\n]*\n?", 
 
 
 class BadImage(Exception):
-    """Data that is not what it says."""
+    """An image that is damaged."""
 
 
 def ptx_of(reader: Reader) -> str:

@@ -1,4 +1,4 @@
-"""What the driver and its helper tell each other over a socket; helper.h has the other side.
+"""The messages between the driver and its helper; helper.h has the other side.
 
 A message is a head (what, bytes) and bytes. The program asks; the helper answers with a result (CUresult) and more, and
 may send before that what a kernel prints, and reports.

@@ -1,4 +1,4 @@
-"""What was found in a program's kernels: on its standard error, and as JSON lines in a file if one is asked for."""
+"""Prints the findings about a program's kernels, and adds them as JSON lines to a file if one is asked for."""
 
 from __future__ import annotations
 

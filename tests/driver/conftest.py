@@ -18,7 +18,7 @@ TIMEOUT_S = 120
 
 @functools.cache
 def environment() -> dict[str, str]:
-    """What a program needs to find the library. It must not be part of the variables of the tests themselves."""
+    """The variables by which a program finds the library. The tests themselves must not have them."""
     return {**os.environ, "LD_LIBRARY_PATH": str(driver.library_folder())}
 
 

@@ -68,8 +68,8 @@ def test_the_device_is_an_h100(run):
     assert text == "PTX emulator (h200): 9.0 132 232448\n"
 
 
-def test_the_attributes_are_those_of_the_driver_in_python(run):
-    """As long as there are two: dsl/launch/driver answers cuda.bindings under `python -m dsl`."""
+def test_both_drivers_have_the_same_attributes(run):
+    """The other one is dsl/launch/driver, which answers cuda.bindings under `python -m dsl`."""
     from dsl.launch.driver import attributes
 
     text = run("""

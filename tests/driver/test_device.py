@@ -1,4 +1,4 @@
-"""What the helper does with a program's kernels: prints, checks, seeds, tensor maps."""
+"""Kernels in the helper: checks and tensor maps."""
 
 RACE = r"""static const char RACY[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 ".visible .entry racy(.param .u64 p) { .shared .align 4 .b8 s[256]; .reg .b32 %r<6>; .reg .b64 %d<3>; ld.param.u64 %d1, [p];\n"
@@ -14,7 +14,7 @@ BODY = """
 """
 
 
-def test_a_race_is_reported_and_is_no_error_of_cuda(run, tmp_path):
+def test_a_race_is_reported_and_cuda_has_no_error(run, tmp_path):
     report = tmp_path / "report"
     text = run(BODY, RACE, GPU_REPRO_CHECK="race", GPU_REPRO_REPORT=str(report))
     assert "NULL): 0\ncuCtxSynchronize(): 0\n" in text and "RACE" in text and "no barrier between" in text
@@ -22,7 +22,7 @@ def test_a_race_is_reported_and_is_no_error_of_cuda(run, tmp_path):
     assert "RACE" not in run(BODY, RACE)
 
 
-def test_tensor_maps_are_those_of_the_emulator(run):
+def test_the_emulator_encodes_tensor_maps(run):
     from dsl.emulator.families.tensor_map.tensor_map import Tiled
 
     text = run("""

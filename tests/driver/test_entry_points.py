@@ -21,7 +21,7 @@ def test_functions_by_name_and_release(run):
     assert [line.rpartition(": ")[2] for line in text.splitlines()] == ["1 0", "0", "500", "2 1", "500", "1", "1", "0"]
 
 
-def test_what_is_not_here_is_named_once_at_the_end(run):
+def test_missing_functions_are_named_once_at_the_end(run):
     text = run("""
       handle array;
       CHECK(cuInit(0));
@@ -33,7 +33,7 @@ def test_what_is_not_here_is_named_once_at_the_end(run):
     assert text.count("cuGreenCtxCreate; cuArrayCreate_v2") == 1 and text.count("does not have") == 1
 
 
-def test_a_program_with_nvidias_runtime_inside_is_told_how_to_build_it(run):
+def test_a_program_with_nvidias_runtime_inside_gets_the_fix(run):
     text = run("""
       const void *table; unsigned char id[16] = {0xd4, 0x08, 0x20, 0x55}, other[16] = {0xda, 0x91};
       TELL(cuGetExportTable(&table, other)); TELL(cuGetExportTable(&table, id)); TELL(cuGetExportTable(&table, id));

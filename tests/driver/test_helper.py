@@ -75,7 +75,7 @@ def test_allocation_alone_starts_no_helper(started):
     assert program.stdout.readline() == "7\n" and helpers(program.pid) == []
 
 
-def test_the_helper_is_no_child_of_the_program(run):
+def test_the_program_does_not_become_the_parent_of_the_helper(run):
     text = run(BEGIN + f"""
       int status; CHECK({LAUNCH}); printf("%d\\n", wait(&status));
     """, "#include <sys/wait.h>")  # fmt: skip
@@ -148,7 +148,7 @@ def test_a_child_after_a_fork_is_refused_and_the_program_goes_on(run):
     assert re.findall(r": (\d+)\n", text) == ["3", "3", "3", "0", "0"]
 
 
-def test_a_fork_before_initialisation_is_a_program_of_its_own(run):
+def test_a_child_may_begin_by_itself_if_its_parent_has_not(run):
     text = run(
         f"int status; if (!fork()) {{ {BEGIN} TELL({LAUNCH}); exit(0); }} wait(&status); {BEGIN} TELL({LAUNCH});",
         "#include <sys/wait.h>\n#include <unistd.h>",

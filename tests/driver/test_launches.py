@@ -166,7 +166,7 @@ def test_a_launch_like_many_before_may_fail(run):
     assert text.startswith("100\n") and "NULL): 0\ncuCtxSynchronize(): 700" in text and "OUT_OF_BOUNDS" in text
 
 
-def test_the_numbers_of_the_ring_are_those_of_its_header():
+def test_the_ring_has_the_same_members_in_python():
     """A Ring in Python and in C++."""
     import re
 

@@ -30,7 +30,7 @@ def test_blocks_are_aligned_apart_and_used_again(run):
     assert numbers(text) == [1, 1, 0]  # large blocks give their pages back
 
 
-def test_what_is_no_allocation_is_refused(run):
+def test_addresses_outside_of_allocations_are_refused(run):
     text = run(
         CONTEXT
         + """

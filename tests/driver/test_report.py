@@ -13,7 +13,7 @@ class Fault(exceptions.KernelFault):
     repro_outcome = {"outcome": "fault", "kind": "race", "finding": FAULT}
 
 
-def test_what_is_found_is_printed_and_added_to_the_file(tmp_path, monkeypatch, capsys):
+def test_findings_are_printed_and_added_to_the_file(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GPU_REPRO_REPORT", str(tmp_path / "report"))
     for process in (7, 8):
         Report(process).failed(Fault("RACE: two writes"), 0)

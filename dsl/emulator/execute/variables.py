@@ -14,7 +14,7 @@ _allocate: Callable[[int], Any] = ctypes.create_string_buffer
 
 
 def allocate_by(allocate: Callable[[int], Any]) -> None:
-    """Let this function give the memory for variables from now on: a cleared ctypes array of so many bytes."""
+    """Let this function give the memory for variables from now on: a cleared ctypes array of a size in bytes."""
     global _allocate
     _allocate = allocate
 
