@@ -5,7 +5,7 @@
 namespace driver {
 
 constexpr u64 ARENA_BYTES = 192ull << 30;
-constexpr u64 CONTROL_BYTES = 1 << 20;  // at its start: what both processes read and write
+constexpr u64 CONTROL_BYTES = 1 << 20;       // at its start: what both processes read and write
 constexpr u64 VARIABLES_BYTES = 4ull << 30;  // then the variables of modules, which the helper gives out
 
 Address arena();  // its address; 0 if this machine cannot have it

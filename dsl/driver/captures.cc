@@ -37,7 +37,11 @@ namespace {
 constexpr u32 GLOBAL_MODE = 0, RELAXED_MODE = 2;
 thread_local u32 mode_of_thread = GLOBAL_MODE;
 
-struct Leftover { Capture *capture; Vector<Node *> joined; bool is_unjoined; };
+struct Leftover {
+  Capture *capture;
+  Vector<Node *> joined;
+  bool is_unjoined;
+};
 
 // The nodes that `node` comes after, and itself.
 void add_before(Vector<Node *> &all, Node *node) {

@@ -1,5 +1,5 @@
-// Copies and fills. Memory of the device must be in a block; memory of the host may be anywhere.  CUDA driver API: memory
-// management.
+// Copies and fills. Memory of the device must be in a block; memory of the host may be anywhere.  CUDA driver API:
+// memory management.
 #include "memory.h"
 #include "streams.h"
 
@@ -54,9 +54,7 @@ Result side_of(const Place &place, u64 x, u64 y, u64 z, const Extent &box, Side 
 
 }  // namespace
 
-Result run(const Copy &each) {
-  return copy(each.to, each.from, each.nbytes, each.is_to_device, each.is_from_device);
-}
+Result run(const Copy &each) { return copy(each.to, each.from, each.nbytes, each.is_to_device, each.is_from_device); }
 
 Result run(const Fill &each) { return fill(each); }
 
@@ -98,14 +96,27 @@ struct Memcpy3D {
 };
 
 static BoxCopy box_copy(const Memcpy2D &a) {
-  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, 0}, a.from_x, a.from_y, 0,
-          {a.to_memory, a.to_host, a.to_device, a.to_pitch, 0}, a.to_x, a.to_y, 0, {a.width, a.height, 1}};
+  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, 0},
+          a.from_x,
+          a.from_y,
+          0,
+          {a.to_memory, a.to_host, a.to_device, a.to_pitch, 0},
+          a.to_x,
+          a.to_y,
+          0,
+          {a.width, a.height, 1}};
 }
 
 BoxCopy driver::box_copy_3d(const void *parameters) {
   const Memcpy3D &a = *(const Memcpy3D *)parameters;
-  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, a.from_height}, a.from_x, a.from_y, a.from_z,
-          {a.to_memory, a.to_host, a.to_device, a.to_pitch, a.to_height}, a.to_x, a.to_y, a.to_z,
+  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, a.from_height},
+          a.from_x,
+          a.from_y,
+          a.from_z,
+          {a.to_memory, a.to_host, a.to_device, a.to_pitch, a.to_height},
+          a.to_x,
+          a.to_y,
+          a.to_z,
           {a.width, a.height, a.depth}};
 }
 

@@ -12,19 +12,62 @@ constexpr u32 ATTRIBUTES = 149;  // CUdevice_attribute has numbers below; those 
 constexpr int PCI_ROOM = 13;
 const char UUID[] = "PTX-emulator-001";
 
-struct Row { u32 which; int value; };
+struct Row {
+  u32 which;
+  int value;
+};
 constexpr Row ROWS[] = {
-    {1, MAX_THREADS}, {2, 1024}, {3, 1024}, {4, 64},  // threads of a block, and its extents
-    {5, 2147483647}, {6, 65535}, {7, 65535},  // extents of a grid
-    {8, BLOCK_SMEM_BYTES}, {9, 65536}, {10, WARP}, {11, 2147483647}, {12, 65536},  // constant memory, pitch, registers
-    {13, 1980000}, {14, 512}, {15, 1}, {16, SMS}, {19, 1},  // kHz, texture alignment, overlap, maps host memory
-    {30, 512}, {31, 1}, {32, 1}, {33, 1}, {36, 2619000}, {37, 5120}, {38, 50 << 20}, {39, SM_THREADS},
-    {40, 3}, {41, 1}, {51, 32},  // copy engines, unified addresses, texture pitch
-    {75, 9}, {76, 0},  // compute capability
-    {78, 1}, {79, 1}, {80, 1}, {81, SM_SMEM_BYTES}, {82, 65536}, {83, 1},  // managed memory
-    {87, 2}, {88, 0}, {89, 1}, {90, 1},  // no pageable memory of the host
-    {95, 1}, {97, MOST_SMEM_BYTES}, {99, 1}, {106, SM_BLOCKS}, {108, 32 << 20}, {109, 134213632},
-    {111, RESERVED_SMEM_BYTES}, {115, 1}, {120, 1}, {127, 1}, {129, 1},  // pools, clusters, tensor maps
+    {1, MAX_THREADS},
+    {2, 1024},
+    {3, 1024},
+    {4, 64},  // threads of a block, and its extents
+    {5, 2147483647},
+    {6, 65535},
+    {7, 65535},  // extents of a grid
+    {8, BLOCK_SMEM_BYTES},
+    {9, 65536},
+    {10, WARP},
+    {11, 2147483647},
+    {12, 65536},  // constant memory, pitch, registers
+    {13, 1980000},
+    {14, 512},
+    {15, 1},
+    {16, SMS},
+    {19, 1},  // kHz, texture alignment, overlap, maps host memory
+    {30, 512},
+    {31, 1},
+    {32, 1},
+    {33, 1},
+    {36, 2619000},
+    {37, 5120},
+    {38, 50 << 20},
+    {39, SM_THREADS},
+    {40, 3},
+    {41, 1},
+    {51, 32},  // copy engines, unified addresses, texture pitch
+    {75, 9},
+    {76, 0},  // compute capability
+    {78, 1},
+    {79, 1},
+    {80, 1},
+    {81, SM_SMEM_BYTES},
+    {82, 65536},
+    {83, 1},  // managed memory
+    {87, 2},
+    {88, 0},
+    {89, 1},
+    {90, 1},  // no pageable memory of the host
+    {95, 1},
+    {97, MOST_SMEM_BYTES},
+    {99, 1},
+    {106, SM_BLOCKS},
+    {108, 32 << 20},
+    {109, 134213632},
+    {111, RESERVED_SMEM_BYTES},
+    {115, 1},
+    {120, 1},
+    {127, 1},
+    {129, 1},  // pools, clusters, tensor maps
 };
 
 // CUDA_VISIBLE_DEVICES hides the device unless its list begins with it.
@@ -32,7 +75,7 @@ bool is_hidden() {
   const char *list = getenv("CUDA_VISIBLE_DEVICES");
   if (!list) return false;
   if (!strncmp(list, "GPU-", 4)) return false;
-  return !(list[0] == '0' && (!list[1] || list[1] == ','));
+  return list[0] != '0' || (list[1] && list[1] != ',');
 }
 
 }  // namespace

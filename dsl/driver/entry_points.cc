@@ -5,7 +5,7 @@ using namespace driver;
 
 namespace {
 
-enum : u64 { PER_THREAD_STREAMS = 2 };  // a flag
+enum : u64 { PER_THREAD_STREAMS = 2 };                    // a flag
 enum : u32 { FOUND = 0, NO_SUCH_NAME = 1, TOO_NEW = 2 };  // CUdriverProcAddressQueryResult
 
 }  // namespace
@@ -38,8 +38,9 @@ API(cuGetExportTable)(const void **table, const u8 *id) {
   *table = nullptr;
   if (!is_told && !memcmp(id, RUNTIME, sizeof RUNTIME)) {
     is_told = true;
-    tell("this program has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver; fix: build it with "
-         "`nvcc -cudart shared`");
+    tell(
+        "this program has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver; fix: build it with "
+        "`nvcc -cudart shared`");
   }
   return NOT_FOUND;
 }

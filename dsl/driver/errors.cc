@@ -4,7 +4,10 @@
 namespace driver {
 namespace {
 
-struct Row { Result code; const char *name, *text; };
+struct Row {
+  Result code;
+  const char *name, *text;
+};
 constexpr Row ROWS[] = {
     {0, "CUDA_SUCCESS", "no error"},
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},

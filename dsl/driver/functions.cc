@@ -1,16 +1,24 @@
 // What is asked of a function: attributes, parameters, occupancy.  CUDA driver API: execution control, occupancy.
 #include "contexts.h"
 #include "device.h"
-#include "modules.h"
 #include "launch_config.h"
+#include "modules.h"
 
 namespace driver {
 namespace {
 
 // CUfunction_attribute
 enum : u32 {
-  THREADS = 0, STATIC_SMEM = 1, REGISTERS = 4, PTX_VERSION = 5, BINARY_VERSION = 6, DYNAMIC_SMEM = 8, CARVEOUT = 9,
-  CLUSTER_SET = 10, NON_PORTABLE = 14, POLICY = 15,
+  THREADS = 0,
+  STATIC_SMEM = 1,
+  REGISTERS = 4,
+  PTX_VERSION = 5,
+  BINARY_VERSION = 6,
+  DYNAMIC_SMEM = 8,
+  CARVEOUT = 9,
+  CLUSTER_SET = 10,
+  NON_PORTABLE = 14,
+  POLICY = 15,
 };
 // Registers that a thread is said to have: the emulator has none, and programs divide by this.
 constexpr int SAID_REGISTERS = 32;
@@ -23,12 +31,14 @@ int attribute_of(const Function *function, u32 which) {
     case THREADS: return (int)least(function->max_threads, MAX_THREADS);
     case STATIC_SMEM: return (int)function->static_smem_bytes;
     case REGISTERS: return SAID_REGISTERS;
-    case PTX_VERSION: case BINARY_VERSION: return 90;
+    case PTX_VERSION:
+    case BINARY_VERSION: return 90;
     case DYNAMIC_SMEM: return (int)dynamic_smem_bytes(function);
     case CARVEOUT: return -1;
     case CLUSTER_SET: return function->cluster[0] != 0;
-    case CLUSTER_SET + 1: case CLUSTER_SET + 2: case CLUSTER_SET + 3:
-      return (int)function->cluster[which - CLUSTER_SET - 1];
+    case CLUSTER_SET + 1:
+    case CLUSTER_SET + 2:
+    case CLUSTER_SET + 3: return (int)function->cluster[which - CLUSTER_SET - 1];
     default: return 0;
   }
 }
@@ -199,7 +209,7 @@ API(cuOccupancyMaxPotentialClusterSize)(int *blocks, Function *function, const L
   REFUSE_IF(!of<Function>(function), INVALID_HANDLE);
   REFUSE_IF(!blocks, INVALID_VALUE);
   *blocks = function->is_set[NON_PORTABLE] && function->settings[NON_PORTABLE] ? MOST_CLUSTER_BLOCKS
-                                                                                : PORTABLE_CLUSTER_BLOCKS;
+                                                                               : PORTABLE_CLUSTER_BLOCKS;
   return SUCCESS;
 }
 

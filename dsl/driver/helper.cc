@@ -14,7 +14,10 @@ namespace {
 
 enum class Frame : u32 { ANSWER, OUTPUT, REPORT };  // an answer, what a kernel prints, what is reported
 struct Head { u32 what, bytes; };
-struct Row { Address address; u64 nbytes; };
+struct Row {
+  Address address;
+  u64 nbytes;
+};
 
 int channel = -1, wake = -1;
 bool has_failed;
@@ -118,8 +121,7 @@ static bool ends_soon(Ring *ring) {
   static Patience patience;
   if (patience.wait([=] { return __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == DONE; })) return true;
   u32 posted = POSTED;
-  return !__atomic_compare_exchange_n(&ring->state, &posted, (u32)AWAITED, false, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE);
+  return !__atomic_compare_exchange_n(&ring->state, &posted, (u32)AWAITED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *launch, Answer *answer) {

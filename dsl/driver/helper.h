@@ -1,5 +1,5 @@
-// The helper process, which translates PTX and runs kernels, and the messages to it. dsl/driver/messages.py has the other
-// side.
+// The helper process, which translates PTX and runs kernels, and the messages to it. dsl/driver/messages.py has the
+// other side.
 #pragma once
 #include "ring.h"
 

@@ -33,7 +33,11 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         from dsl.driver.device import HelperDevice  # noqa: PLC0415 - takes long; the process may end meanwhile
 
-        device = HelperDevice(channel, address, ARENA, process)
+        try:
+            device = HelperDevice(channel, address, ARENA, process)
+        except Exception as error:  # such as an unknown GPU model, or a CPU without AVX2
+            print(f"gpu-repro: kernels cannot run: {error}", file=sys.stderr)
+            os._exit(1)
         ring = Ring(Path(sys.argv[3]), address, SOCKET, WAKE)
         while True:
             what, number = ring.wait()

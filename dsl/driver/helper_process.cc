@@ -15,8 +15,6 @@
 
 #include "arena.h"
 
-extern char **environ;
-
 namespace driver {
 namespace {
 
@@ -62,7 +60,7 @@ char **environment() {
   kept.clear();
   for (char **each = environ; each && *each; ++each) {
     bool is_inherited = true;
-    for (const char *prefix : NOT_INHERITED) is_inherited = is_inherited && strncmp(*each, prefix, strlen(prefix));
+    for (const char *prefix : NOT_INHERITED) is_inherited = is_inherited && strncmp(*each, prefix, strlen(prefix)) != 0;
     if (is_inherited) kept.add(*each);
   }
   kept.add(nullptr);
@@ -99,8 +97,7 @@ bool spawn(Start *start) {
   pthread_sigmask(SIG_SETMASK, &all, &start->mask);
   int child = clone(become_apart, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, start), status = 0;
   if (child > 0)
-    while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {
-    }
+    while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {}
   pthread_sigmask(SIG_SETMASK, &start->mask, nullptr);
   return child > 0 && !status;
 }

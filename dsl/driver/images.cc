@@ -17,7 +17,11 @@ struct Wrapper {
   const void *const *more;  // of version 2: fat binaries that are to be linked, ended by a null pointer
 };
 
-struct Header { u32 magic; u16 version, header_bytes; u64 bytes; };
+struct Header {
+  u32 magic;
+  u16 version, header_bytes;
+  u64 bytes;
+};
 
 struct Entry {
   u16 kind, version;
@@ -56,10 +60,12 @@ bool add_best(const u8 *image, Vector<Part> *parts) {
 }
 
 Result refuse(const char *what) {
-  tell("%s holds machine code of a GPU and no PTX for sm_90 or less, and only PTX runs here; fix: build PTX into it: nvcc "
-       "-gencode arch=compute_90,code=compute_90 (or NVCC_APPEND_FLAGS with that), CUPY_COMPILE_WITH_PTX=1 for CuPy, "
-       "compile(\"ptx\") for cuda.core, TRITON_PTXAS_PATH and TRITON_PTXAS_BLACKWELL_PATH for Triton",
-       what);
+  tell(
+      "%s holds machine code of a GPU and no PTX for sm_90 or less, and only PTX runs here; fix: build PTX into it: "
+      "nvcc "
+      "-gencode arch=compute_90,code=compute_90 (or NVCC_APPEND_FLAGS with that), CUPY_COMPILE_WITH_PTX=1 for CuPy, "
+      "compile(\"ptx\") for cuda.core, TRITON_PTXAS_PATH and TRITON_PTXAS_BLACKWELL_PATH for Triton",
+      what);
   return NO_BINARY;
 }
 

@@ -13,8 +13,8 @@ struct Part {
   const u8 *data;
 };
 
-// Add the PTX of an image to `parts`, more than one of an image that is to be linked. NO_BINARY, told with the fix, where
-// it has none for this device.
+// Add the PTX of an image to `parts`, more than one of an image that is to be linked. NO_BINARY, told with the fix,
+// where it has none for this device.
 Result parts_of(const void *image, Vector<Part> *parts);
 
 // An image of several texts of PTX that are to be linked.

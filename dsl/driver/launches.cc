@@ -13,9 +13,18 @@ namespace {
 
 // CUlaunchAttributeID. Those that are hints are not looked at.
 enum : u32 {
-  IGNORED = 0, ACCESS_POLICY = 1, SYNCHRONIZATION_POLICY = 3,
-  CLUSTER_POLICY = 5, STREAM_SERIALIZATION = 6, PROGRAMMATIC_EVENT = 7, PRIORITY = 8, DOMAIN_MAP = 9, DOMAIN = 10,
-  PREFERRED_CLUSTER = 11, COMPLETION_EVENT = 12, CARVEOUT = 14,
+  IGNORED = 0,
+  ACCESS_POLICY = 1,
+  SYNCHRONIZATION_POLICY = 3,
+  CLUSTER_POLICY = 5,
+  STREAM_SERIALIZATION = 6,
+  PROGRAMMATIC_EVENT = 7,
+  PRIORITY = 8,
+  DOMAIN_MAP = 9,
+  DOMAIN = 10,
+  PREFERRED_CLUSTER = 11,
+  COMPLETION_EVENT = 12,
+  CARVEOUT = 14,
 };
 enum : u64 { BUFFER_END = 0, BUFFER_POINTER = 1, BUFFER_SIZE = 2 };  // CU_LAUNCH_PARAM_...
 
@@ -57,7 +66,8 @@ Result refuse(const Function *function, const char *why, u64 got, u64 most) {
 Result check(const Function *function, const Shape &shape) {
   u64 threads = product(shape.block), cluster = product(shape.cluster);
   if (!product(shape.grid) || !threads || !cluster) return INVALID_VALUE;
-  if (threads > function->max_threads) return refuse(function, "the threads of a block", threads, function->max_threads);
+  if (threads > function->max_threads)
+    return refuse(function, "the threads of a block", threads, function->max_threads);
   if (shape.smem_bytes > dynamic_smem_bytes(function))
     return refuse(function, "dynamic shared memory, unless the function's attribute allows more,", shape.smem_bytes,
                   dynamic_smem_bytes(function));
@@ -67,11 +77,20 @@ Result check(const Function *function, const Shape &shape) {
   return SUCCESS;
 }
 
-Result launch(Function *function, const Shape &shape, void *stream, void *const *params, void *const *extra) {
+// A cluster that the function's attributes demand, where the launch names none.
+Shape with_cluster(const Function *function, Shape shape) {
+  if (product(shape.cluster) != 1 || !function->is_set[CLUSTER_WIDTH]) return shape;
+  for (u32 i = 0; i < 3; ++i)
+    if (function->settings[CLUSTER_WIDTH + i] > 0) shape.cluster[i] = (u32)function->settings[CLUSTER_WIDTH + i];
+  return shape;
+}
+
+Result launch(Function *function, const Shape &asked, void *stream, void *const *params, void *const *extra) {
   static Bytes packed;
   if (!of<Function>(function)) return INVALID_HANDLE;
   Stream *into = stream_of(stream);
   if (!into) return INVALID_HANDLE;
+  Shape shape = with_cluster(function, asked);
   if (Result bad = check(function, shape)) return bad;
   if (Result bad = pack(function, params, extra, &packed)) return bad;
   return enqueue(stream, Launch{function, shape, into->id, packed});
@@ -104,9 +123,17 @@ Result shape_of(const LaunchConfig &config, Shape *shape) {
       case COOPERATIVE_ATTRIBUTE: shape->flags |= attribute.words[0] ? COOPERATIVE : 0; break;
       case CLUSTER_ATTRIBUTE: memcpy(shape->cluster, attribute.words, sizeof shape->cluster); break;
       case STREAM_SERIALIZATION: shape->flags |= attribute.words[0] ? PROGRAMMATIC : 0; break;
-      case PROGRAMMATIC_EVENT: case COMPLETION_EVENT: break;  // recorded after the launch
-      case IGNORED: case ACCESS_POLICY: case SYNCHRONIZATION_POLICY: case CLUSTER_POLICY: case PRIORITY:
-      case DOMAIN_MAP: case DOMAIN: case PREFERRED_CLUSTER: case CARVEOUT: break;
+      case PROGRAMMATIC_EVENT:
+      case COMPLETION_EVENT: break;  // recorded after the launch
+      case IGNORED:
+      case ACCESS_POLICY:
+      case SYNCHRONIZATION_POLICY:
+      case CLUSTER_POLICY:
+      case PRIORITY:
+      case DOMAIN_MAP:
+      case DOMAIN:
+      case PREFERRED_CLUSTER:
+      case CARVEOUT: break;
       default:
         if (!attribute.words[0]) break;
         char name[64];

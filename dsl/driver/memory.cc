@@ -1,5 +1,5 @@
-// Allocation. Every kind of memory is in the arena: kernels and the program reach all of it by one address.  CUDA driver
-// API: memory management.
+// Allocation. Every kind of memory is in the arena: kernels and the program reach all of it by one address.  CUDA
+// driver API: memory management.
 #include "memory.h"
 
 #include <fcntl.h>
@@ -14,11 +14,14 @@ namespace driver {
 namespace {
 
 constexpr u64 ALIGNMENT = 512, GAP = 512;  // after a block, so that an access past its end is noticed
-constexpr u64 LARGE = 1 << 20;  // from here on freed pages go back to the operating system
+constexpr u64 LARGE = 1 << 20;             // from here on freed pages go back to the operating system
 constexpr u64 PITCH = 512;
 constexpr int PUNCH = 3;  // FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
 
-struct Span { Address start; u64 bytes; };
+struct Span {
+  Address start;
+  u64 bytes;
+};
 
 Vector<Block> all;
 Vector<Span> free_spans;
@@ -76,8 +79,7 @@ u64 available() {
   FILE *file = fopen("/proc/meminfo", "re");
   unsigned long long kib = 0;
   char line[128];
-  while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu", &kib) != 1) {
-  }
+  while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu", &kib) != 1) {}
   if (file) fclose(file);
   return kib << 10;
 }

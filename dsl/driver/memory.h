@@ -16,8 +16,8 @@ struct Block {
   Address end() const { return start + bytes; }
 };
 
-Vector<Block> &blocks();  // in the order of their addresses
-Block *block_of(Address address);  // that contains it
+Vector<Block> &blocks();                  // in the order of their addresses
+Block *block_of(Address address);         // that contains it
 bool holds(Address address, u64 nbytes);  // whether one block has all of these bytes
 
 Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void *pool = nullptr);

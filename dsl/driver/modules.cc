@@ -13,7 +13,10 @@ namespace {
 enum : u32 { INFO_LOG = 3, INFO_LOG_BYTES = 4, ERROR_LOG = 5, ERROR_LOG_BYTES = 6 };  // CUjit_option
 
 // Where a program wants the compiler's messages.
-struct Log { char *text; u32 room; };
+struct Log {
+  char *text;
+  u32 room;
+};
 
 Log error_log(u32 count, const u32 *options, void *const *values) {
   Log log = {};
@@ -131,7 +134,7 @@ Result find_variable(Address *address, u64 *nbytes, Module *module, const char *
   if (!name) return INVALID_VALUE;
   if (!of<Module>(module)) return INVALID_HANDLE;
   for (Variable &each : module->variables) {
-    if (strcmp(each.name, name)) continue;
+    if (strcmp(each.name, name) != 0) continue;
     if (address) *address = each.address;
     if (nbytes) *nbytes = each.nbytes;
     return SUCCESS;
@@ -229,8 +232,8 @@ API(cuModuleEnumerateFunctions)(Function **functions, u32 room, Module *module) 
 
 // ** libraries, which belong to no context
 
-API(cuLibraryLoadData)(Module **library, const void *image, const u32 *jit_options, void *const *jit_values, u32 jit_count,
-                       const u32 *, void *const *, u32) {
+API(cuLibraryLoadData)(Module **library, const void *image, const u32 *jit_options, void *const *jit_values,
+                       u32 jit_count, const u32 *, void *const *, u32) {
   ENTER;
   return load(library, image, true, error_log(jit_count, jit_options, jit_values));
 }

@@ -21,7 +21,8 @@ struct Module : Object {
 };
 
 struct Param { u32 offset, nbytes; };
-constexpr u32 SETTINGS = 17;  // CUfunction_attribute
+constexpr u32 SETTINGS = 17;       // CUfunction_attribute
+constexpr u32 CLUSTER_WIDTH = 11;  // one of them; then height and depth
 
 // A shape that a function was launched in, and what the emulator makes such a launch again by.
 struct Repeat {

@@ -1,5 +1,5 @@
-// More of graphs: nodes of any type, nodes that are switched off, events, attributes, objects of the program.  CUDA driver
-// API: graph management.
+// More of graphs: nodes of any type, nodes that are switched off, events, attributes, objects of the program.  CUDA
+// driver API: graph management.
 #include <stdio.h>
 
 #include "launch_config.h"
@@ -16,7 +16,11 @@ struct AnyParams {
     KernelParams kernel;
     FillParams fill;
     HostParams host;
-    struct { u32 flags, reserved; void *context; u8 copy[200]; } copy;
+    struct {
+      u32 flags, reserved;
+      void *context;
+      u8 copy[200];
+    } copy;
     struct { Graph *graph; } child;
     struct { Event *event; } event;
     u8 room[232];
@@ -29,7 +33,8 @@ Result work_of(const AnyParams &params, Work *work) {
     case Type::COPY: return *work = box_copy_3d(params.copy.copy), SUCCESS;
     case Type::FILL: return *work = work_of(params.fill), SUCCESS;
     case Type::HOST: return *work = work_of(params.host), SUCCESS;
-    case Type::EMPTY: case Type::WAIT: return *work = Work{(Type)params.type}, SUCCESS;
+    case Type::EMPTY:
+    case Type::WAIT: return *work = Work{(Type)params.type}, SUCCESS;
     case Type::RECORD: return *work = Record{params.event.event}, SUCCESS;
     case Type::CHILD:
       if (!of<Graph>(params.child.graph)) return INVALID_HANDLE;
@@ -56,7 +61,8 @@ struct UserObject {
 
 using namespace driver;
 
-API(cuGraphAddNode_v2)(Node **made, Graph *graph, Node *const *after, const void *, u64 count, const AnyParams *params) {
+API(cuGraphAddNode_v2)(Node **made, Graph *graph, Node *const *after, const void *, u64 count,
+                       const AnyParams *params) {
   ENTER_CONTEXT;
   REFUSE_IF(!of<Graph>(graph), INVALID_HANDLE);
   REFUSE_IF(!made || !params || (count && !after), INVALID_VALUE);

@@ -1,6 +1,6 @@
 // nvJitLink makes machine code of PTX, which cannot run here. cuda.core, and so Numba, take the driver's linker where
-// nvJitLink has no version, and then PTX arrives here. So this library is also libnvJitLink.so, in a folder that only it
-// looks into: it loads itself by that name, and nobody finds nvJitLink's version. Its other functions fail.
+// nvJitLink has no version, and then PTX arrives here. So this library is also libnvJitLink.so, in a folder that only
+// it looks into: it loads itself by that name, and nobody finds nvJitLink's version. Its other functions fail.
 #include <dlfcn.h>
 
 #include "api.h"

@@ -1,5 +1,5 @@
-// Objects that programs know by handles. A handle is the object's address; objects are only in memory reserved for them,
-// so that any number can be asked whether it is a handle.
+// Objects that programs know by handles. A handle is the object's address; objects are only in memory reserved for
+// them, so that any number can be asked whether it is a handle.
 #pragma once
 #include "api.h"
 
@@ -14,7 +14,7 @@ struct Object {
   u64 id;
 };
 
-Object *make_object(Kind kind, u64 bytes);  // its bytes are 0
+Object *make_object(Kind kind, u64 bytes);         // its bytes are 0
 Object *object_of(const void *handle, Kind kind);  // nullptr if it is none
 void drop_object(Object *object);
 

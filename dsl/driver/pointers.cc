@@ -8,9 +8,24 @@ namespace {
 
 // CUpointer_attribute
 enum : u32 {
-  CONTEXT = 1, MEMORY_TYPE = 2, DEVICE_POINTER = 3, HOST_POINTER = 4, P2P_TOKENS = 5, SYNCHRONIZES = 6, BUFFER_ID = 7,
-  IS_MANAGED = 8, DEVICE_ORDINAL = 9, IPC_CAPABLE = 10, RANGE_START = 11, RANGE_BYTES = 12, MAPPED = 13,
-  HANDLE_TYPES = 14, GPUDIRECT = 15, ACCESS = 16, POOL = 17, ATTRIBUTES = 22,
+  CONTEXT = 1,
+  MEMORY_TYPE = 2,
+  DEVICE_POINTER = 3,
+  HOST_POINTER = 4,
+  P2P_TOKENS = 5,
+  SYNCHRONIZES = 6,
+  BUFFER_ID = 7,
+  IS_MANAGED = 8,
+  DEVICE_ORDINAL = 9,
+  IPC_CAPABLE = 10,
+  RANGE_START = 11,
+  RANGE_BYTES = 12,
+  MAPPED = 13,
+  HANDLE_TYPES = 14,
+  GPUDIRECT = 15,
+  ACCESS = 16,
+  POOL = 17,
+  ATTRIBUTES = 22,
 };
 constexpr u32 HOST_TYPE = 1, DEVICE_TYPE = 2;
 constexpr int NO_DEVICE_ORDINAL = -2;
@@ -50,8 +65,14 @@ Result get(void *value, u32 which, Address address) {
 // Bytes of an attribute's value.
 u32 bytes_of(u32 which) {
   switch (which) {
-    case MEMORY_TYPE: case SYNCHRONIZES: case IS_MANAGED: case DEVICE_ORDINAL: case IPC_CAPABLE: case MAPPED:
-    case GPUDIRECT: case ACCESS: return 4;
+    case MEMORY_TYPE:
+    case SYNCHRONIZES:
+    case IS_MANAGED:
+    case DEVICE_ORDINAL:
+    case IPC_CAPABLE:
+    case MAPPED:
+    case GPUDIRECT:
+    case ACCESS: return 4;
     default: return 8;
   }
 }
@@ -93,7 +114,10 @@ API(cuMemPrefetchAsync)(Address address, u64 nbytes, int, void *stream) {
   return advise(address, nbytes);
 }
 
-struct Location { u32 kind; int id; };  // CUmemLocation
+struct Location {
+  u32 kind;
+  int id;
+};  // CUmemLocation
 
 API(cuMemPrefetchAsync_v2)(Address address, u64 nbytes, Location, u32, void *stream) {
   return cuMemPrefetchAsync(address, nbytes, 0, stream);

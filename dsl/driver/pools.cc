@@ -43,7 +43,10 @@ Result give(Pool **found, Pool *pool, int device) {
 }
 
 // CUmemLocation of memory that is the device's.
-struct Location { u32 kind; int id; };
+struct Location {
+  u32 kind;
+  int id;
+};
 bool is_device(const Location *location) { return location && location->kind == 1 && !location->id; }
 
 }  // namespace

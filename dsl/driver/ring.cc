@@ -11,7 +11,7 @@ namespace {
 
 using Relaunch = u32 (*)(const u32 *config, void *handle, const void *const *params, void *extra);
 constexpr u32 ELSEWHERE = ~0u;  // of the emulator (relaunch.cc): Python makes this launch
-constexpr u32 ANSWER = 0;  // a frame
+constexpr u32 ANSWER = 0;       // a frame
 
 enum : int { MESSAGE = 0, FOR_PYTHON = 1, FAILED = 2 };  // what Python has to do
 
@@ -66,7 +66,8 @@ extern "C" {
   if (send(socket, frame, sizeof frame, MSG_NOSIGNAL) < 0) return;  // the program has ended
 }
 
-// Make launches until Python is needed: for a message of the socket, for a launch, or for one that failed with `number`.
+// Make launches until Python is needed: for a message of the socket, for a launch, or for one that failed with
+// `number`.
 [[gnu::visibility("default")]] int gpu_repro_serve(Ring *ring, int socket, int wake, u32 *number) {
   while (wait(ring, socket, wake)) {
     *number = relaunch(ring);

@@ -17,7 +17,7 @@ struct Ring {
   u32 helper_sleeps;
   u32 result;
   u32 has_frame;  // the answer comes as a frame, after what the kernel prints
-  u64 handle;  // what the emulator launches it by
+  u64 handle;     // what the emulator launches it by
   u32 config[7];  // grid, block, shared memory
   u32 param_count;
   u32 params_at;  // in the message

@@ -33,7 +33,10 @@ const u64 ENTRY_COUNT = sizeof ENTRIES / sizeof *ENTRIES;
 
 namespace {
 
-struct Count { char *what; u32 times; };
+struct Count {
+  char *what;
+  u32 times;
+};
 Vector<Count> missing;
 
 // What the program asked for and did not get.

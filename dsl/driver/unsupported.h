@@ -6,7 +6,7 @@ namespace driver {
 
 struct Entry {
   const char *base;  // for cuGetProcAddress
-  int since;  // the release of CUDA, 12030 for 12.3
+  int since;         // the release of CUDA, 12030 for 12.3
   const char *symbol;
   void *address, *per_thread;  // for programs whose null stream is the one of the thread
 };

@@ -20,7 +20,11 @@ struct Fill {
   u32 value, element_bytes;
 };
 
-struct Place { u32 memory; Address host, device; u64 pitch, height; };
+struct Place {
+  u32 memory;
+  Address host, device;
+  u64 pitch, height;
+};
 struct Extent { u64 width, height, depth; };  // in bytes, rows, planes
 
 struct BoxCopy {
@@ -51,7 +55,16 @@ struct Child { Graph *graph; };
 
 // CUgraphNodeType
 enum class Type : u32 {
-  KERNEL = 0, COPY = 1, FILL = 2, HOST = 3, CHILD = 4, EMPTY = 5, WAIT = 6, RECORD = 7, ALLOCATE = 10, FREE = 11,
+  KERNEL = 0,
+  COPY = 1,
+  FILL = 2,
+  HOST = 3,
+  CHILD = 4,
+  EMPTY = 5,
+  WAIT = 6,
+  RECORD = 7,
+  ALLOCATE = 10,
+  FREE = 11,
 };
 
 struct Work {
@@ -76,8 +89,8 @@ struct Work {
   Work(const Child &child) : type(Type::CHILD), child(child) {}
 };
 
-Result run(const Copy &copy);
-Result run(const Fill &fill);
+Result run(const Copy &each);
+Result run(const Fill &each);
 Result run(const BoxCopy &copy);
 Result run(const Launch &launch);
 Result run(const Work &work);

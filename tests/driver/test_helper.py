@@ -183,3 +183,12 @@ def test_without_addresses_for_device_memory(build):
         ["bash", "-c", f"ulimit -v 1000000; {made}"], capture_output=True, text=True, env=environment()
     )
     assert "): 2\n" in done.stdout and "fix: raise the limit (ulimit -v unlimited)" in done.stderr
+
+
+def test_a_setting_that_is_wrong_is_explained(run):
+    text = run(f"{BEGIN} TELL({LAUNCH});", GPU_REPRO_GPU_MODEL="voodoo")
+    assert (
+        "gpu-repro: kernels cannot run: unknown GPU model voodoo: the emulator has " in text and "Traceback" not in text
+    )
+    text = run(f"{BEGIN} TELL({LAUNCH});", GPU_REPRO_CHECK="everything")
+    assert "gpu-repro: kernels cannot run: unknown check `everything`" in text

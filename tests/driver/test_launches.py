@@ -62,6 +62,16 @@ def test_clusters_and_cooperative_launches(run):
     np.testing.assert_array_equal(values(text), 2 * np.arange(1000, dtype=np.float32))
 
 
+def test_a_function_may_demand_a_cluster(run):
+    text = run(ADD + "CHECK(cuFuncSetAttribute(add, 11, 3)); CHECK(cuFuncSetAttribute(add, 12, 1));" + CONFIG + """
+      config.count = 0; TELL(cuLaunchKernelEx(&config, add, params, NULL));
+      config.grid[0] = 9; CHECK(cuLaunchKernelEx(&config, add, params, NULL));
+    """ + SHOW)  # fmt: skip
+    refused, _, rest = text.partition("\n")
+    assert refused.endswith(": 912")  # 3 does not divide 8
+    np.testing.assert_array_equal(values(rest), 2 * np.arange(1000, dtype=np.float32))
+
+
 def test_attributes_of_launches_that_are_not_known_are_named(run):
     text = run(ADD + CONFIG + "attribute.id = 13; TELL(cuLaunchKernelEx(&config, add, params, NULL));")
     assert "NULL): 801\n" in text and "the embedded device does not have: the launch attribute 13" in text
