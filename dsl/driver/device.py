@@ -62,7 +62,9 @@ class HelperDevice:
             result, more = results.LAUNCH_FAILED, b""
         self._channel.answer(result, more)
 
-    def _warned(self, message: Warning | str, category: type[Warning], filename: str, line: int, *_more: Any) -> None:
+    def _warned(
+        self, message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+    ) -> None:
         self._report.warned(message)
 
     # ** modules
@@ -82,7 +84,8 @@ class HelperDevice:
         return results.SUCCESS, b"".join([counts[0], *entries, counts[1], *rows])
 
     def _unload(self, reader: Reader) -> tuple[int, bytes]:
-        self._programs.pop(*reader.take("Q"), None)
+        (number,) = reader.take("Q")
+        self._programs.pop(number, None)
         return results.SUCCESS, b""
 
     # ** memory
@@ -101,7 +104,7 @@ class HelperDevice:
     def _launch(self, reader: Reader) -> tuple[int, bytes]:
         """The result, whether it is an error of the context, which stays, and what machine code makes it again by."""
         number, index = reader.take("QI")
-        shape = reader.take("11I")
+        shape: Any = reader.take("11I")
         (stream,) = reader.take("Q")
         program = self._programs[number]
         name, entry = list(program.entries.items())[index]

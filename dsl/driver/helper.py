@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from dsl.driver.messages import OUTPUT, REPORT, Channel, Ended, Output
 from dsl.driver.ring import FAILED, MESSAGE, Ring
@@ -27,8 +28,10 @@ def main() -> None:
     connection = socket.socket(fileno=SOCKET)
     threading.Thread(target=_end_with_program, daemon=True).start()
     channel = Channel(connection)
-    sys.stdout = Output(channel, OUTPUT)
-    errors, sys.stderr = sys.stderr, Output(channel, REPORT)
+    output: Any = Output(channel, OUTPUT)
+    report: Any = Output(channel, REPORT)
+    errors = sys.stderr
+    sys.stdout, sys.stderr = output, report
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         from dsl.driver.device import HelperDevice  # noqa: PLC0415 - takes long; the process may end meanwhile

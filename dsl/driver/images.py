@@ -16,8 +16,11 @@ class BadImage(Exception):
 
 def ptx_of(reader: Reader) -> str:
     """The text of a module whose parts the message has. Raises BadImage."""
-    (count,) = reader.take("I")
-    return linked([_unpacked(*reader.take("IQ"), reader.bytes(*reader.take("Q"))) for _ in range(count)])
+    (count,), texts = reader.take("I"), []
+    for _ in range(count):
+        packing, raw_bytes, nbytes = reader.take("IQQ")
+        texts.append(_unpacked(packing, raw_bytes, reader.bytes(nbytes)))
+    return linked(texts)
 
 
 def _unpacked(packing: int, raw_bytes: int, data: bytes) -> str:
