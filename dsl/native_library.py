@@ -1,5 +1,5 @@
-"""Builds the C++ of this project: the emulator's runtime, a shared library for each level of x86-64, and libcuda.so.1
-of the embedded device (dsl/driver).
+"""Builds the C++ of this project: the emulator's runtime, a shared library for each level of x86-64, libcuda.so.1 of
+the embedded device (dsl/driver), and a CUDA runtime on it (dsl/driver/runtime) for each release of CUDA.
 
 The name of a library has the digest of all that it was made from, so a library is never older than its sources. This
 file imports nothing of the package: it runs while the package is being built, too.
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent / "emulator"
 BUILT = HERE / "built"
 DRIVER = Path(__file__).parent / "driver"
+CUDA_RUNTIME = DRIVER / "runtime"
 LEVELS = ("x86_64_v3", "x86_64_v4")  # as psABI names them: AVX2; AVX-512
 ZIG = "ziglang==0.17.1"  # its clang is of the LLVM that llvmlite has
 _COMMON_FLAGS = (
@@ -34,6 +35,7 @@ _COMMON_FLAGS = (
 FLAGS = [*_COMMON_FLAGS, "-ffreestanding", "-ffp-contract=off", "-fno-math-errno"]
 DRIVER_FLAGS = [*_COMMON_FLAGS, "-fvisibility=hidden"]
 DRIVER_NAMES = ("libcuda.so.1", "libcuda.so", "linking/libnvJitLink.so.12", "linking/libnvJitLink.so.13")
+CUDA_MAJORS = (12, 13)
 MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for who works on the C++; see CONTRIBUTING.md
 
 
@@ -66,7 +68,8 @@ class _Library(NamedTuple):
     flags: list[str]
     link: list[str]
     suffixes: tuple[str, ...]  # of its sources
-    names: tuple[str, ...] = ()  # that programs load it by, in the folder `lib`
+    names: tuple[str, ...] = ()  # that programs load it by, in the folder `built/lib` of the driver
+    other: str = ""  # a folder in `home` with the sources of another library
 
 
 def _emulator() -> _Library:
@@ -76,7 +79,17 @@ def _emulator() -> _Library:
 def _driver() -> _Library:
     link = ["-lc", "-lpthread", "-ldl", "-Wl,-Bsymbolic", f"-Wl,-soname,{DRIVER_NAMES[0]}"]
     link += ["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/linking"]  # see nvjitlink.cc
-    return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, (".cc", ".h", ".inc"), DRIVER_NAMES)
+    files = (".cc", ".h", ".inc")
+    return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, files, DRIVER_NAMES, CUDA_RUNTIME.name)
+
+
+def _cuda_runtime(major: int) -> _Library:
+    name = f"libcudart.so.{major}"
+    flags = [*DRIVER_FLAGS, "-Wno-return-type-c-linkage", f"-DCUDART_MAJOR={major}"]
+    script = f"-Wl,--version-script={CUDA_RUNTIME / name}.map"
+    link = ["-lc", "-lpthread", "-ldl", "-Wl,-Bsymbolic", f"-Wl,-soname,{name}", script]
+    files = (".cc", ".h", ".inc", ".map")
+    return _Library(CUDA_RUNTIME, DRIVER / "built" / f"cudart{major}", f"cudart{major}", flags, link, files, (name,))
 
 
 def sources(of: _Library | None = None) -> list[Path]:
@@ -84,7 +97,7 @@ def sources(of: _Library | None = None) -> list[Path]:
     of = of or _emulator()
     found = []
     for folder, inner, names in os.walk(of.home):
-        inner[:] = [each for each in inner if each not in ("__pycache__", of.built.name)]
+        inner[:] = [each for each in inner if each not in ("__pycache__", of.built.name, of.other)]
         found += [Path(folder, name) for name in names if name.endswith(of.suffixes)]
     return sorted(found) if any(each.suffix == ".cc" for each in found) else []
 
@@ -99,18 +112,22 @@ def library(*levels: str) -> list[Path]:
     of = _emulator()
     files = sources(of)
     if not files:
-        return [_shipped(of, f"{of.name}.{level}.*.so", level) for level in levels]
+        return [_shipped(of.built, f"{of.name}.{level}.*.so", level) for level in levels]
     return _library(of, [*files, *shared()], levels)
 
 
 def driver() -> list[Path]:
-    """The files that programs load as the CUDA driver, in one folder, built first like `library`. Raises BuildError."""
-    of = _driver()
-    files = sources(of)
+    """The files that programs load as the CUDA driver and as the CUDA runtime, in one folder, built first like `library`.
+    Raises BuildError."""
+    return [file for of in (_driver(), *map(_cuda_runtime, CUDA_MAJORS)) for file in _files_by_name(of)]
+
+
+def _files_by_name(of: _Library) -> list[Path]:
+    files, folder = sources(of), DRIVER / "built" / "lib"
     if not files:
-        return [_shipped(of, f"lib/{name}", name) for name in of.names]
+        return [_shipped(folder, name, name) for name in of.names]
     (path,) = _library(of, files, ("x86_64",))
-    return [_named(path, of.built / "lib" / name) for name in of.names]
+    return [_named(path, folder / name) for name in of.names]
 
 
 def _named(path: Path, name: Path) -> Path:
@@ -139,11 +156,11 @@ def here() -> Path:
     return library(level())[0]
 
 
-def _shipped(of: _Library, pattern: str, what: str) -> Path:
-    for path in sorted(of.built.glob(pattern)):
+def _shipped(folder: Path, pattern: str, what: str) -> Path:
+    for path in sorted(folder.glob(pattern)):
         return path
     raise BuildError(
-        f"{of.built} has no library for {what}: this installation of gpu-repro is not whole, install it again"
+        f"{folder} has no library for {what}: this installation of gpu-repro is not whole, install it again"
     )
 
 
