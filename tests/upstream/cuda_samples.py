@@ -1,0 +1,175 @@
+"""Build NVIDIA's cuda-samples with `nvcc -cudart shared`, run them on this project's CUDA driver and runtime, and print
+the outcomes as the table of docs/driver.md.
+
+NVIDIA/cuda-samples is not part of this repository: clone it and name its folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from dsl import driver  # noqa: E402
+
+EXAMPLES = """\
+examples:
+  git clone --depth 1 https://github.com/NVIDIA/cuda-samples
+  uv run python tests/upstream/cuda_samples.py cuda-samples                   all of them, about an hour
+  uv run python tests/upstream/cuda_samples.py cuda-samples simpleStreams     samples with this in their names
+exit status: 0 all that were built are right or refused by name, 1 some are not, 2 wrong usage
+"""
+GROUPS = "[0-6]_*"  # 7 needs libNVVM, 8 another platform
+WAIVED = 2  # the exit status by which a sample tells that this device lacks something
+GPU = "sm_90"
+RIGHT, WAIVES, REFUSED, WRONG, SLOW, UNBUILT = "right", "waived", "refused", "wrong", "too slow", "not built"
+FAILURE = re.compile(r"(?i)\bresult\s*=\s*fail|\bfail(ed|ure)\b|\berror\b.{0,40}\bcode\b|mismatch")
+REFUSAL = re.compile(r"gpu-repro: (?:the embedded device|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M)
+
+
+class Sample(NamedTuple):
+    """A folder of the checkout that builds one program."""
+
+    folder: Path
+    sources: list[Path]
+
+    @property
+    def name(self) -> str:
+        """The group's number and the folder's name."""
+        return f"{self.folder.parent.name.partition('_')[0]}/{self.folder.name}"
+
+
+class Outcome(NamedTuple):
+    """How a sample ended, why, and after how many seconds."""
+
+    sample: Sample
+    result: str
+    cause: str
+    seconds: float = 0
+
+    def row(self) -> str:
+        """The outcome as a row of a Markdown table."""
+        return f"| {self.sample.name} | {self.result} | {self.cause} |"
+
+
+def samples(checkout: Path, part: str = "") -> Iterator[Sample]:
+    """The samples of a checkout whose names have `part` in them."""
+    for file in sorted(checkout.glob(f"Samples/{GROUPS}/*/CMakeLists.txt")):
+        listed = re.search(r"add_executable\(\s*\S+\s+([^)]*)\)", file.read_text())
+        if listed and part in file.parent.name:
+            names = [name for name in listed[1].split() if re.search(r"\.(cu|cpp|c)$", name)]
+            yield Sample(file.parent, [file.parent / name for name in names])
+
+
+def build(sample: Sample, program: Path, library_folder: Path) -> str:
+    """Build a sample as `program`; the reason if that fails."""
+    common = sample.folder.parents[2] / "Common"
+    flags = ["-cudart", "shared", f"-arch={GPU}", "-std=c++17", "--extended-lambda", "-lineinfo", "-w", "-Xcompiler", "-fopenmp"]
+    flags += ["-rdc=true", "-lcudadevrt"] * sample.folder.name.startswith("cdp")
+    paths = ["-I", str(common), "-I", str(common / "UtilNPP"), "-I", str(sample.folder), "-L", str(library_folder), "-lcuda"]
+    done = subprocess.run(
+        ["nvcc", *flags, "-o", str(program), *map(str, sample.sources), *paths], capture_output=True, text=True
+    )
+    return unbuilt_because(done.stdout + done.stderr) if done.returncode else ""
+
+
+def unbuilt_because(text: str) -> str:
+    """The reason why a compiler stopped, in a few words."""
+    for pattern, reason in (
+        (r"fatal error: (\S+): No such file", "{} is not installed"),
+        (r"cannot find -l(\S+)", "lib{} is not installed"),
+        (r"undefined reference to `(\w+)", "{} is not linked"),
+        (r"error: (.*)", "{}"),
+    ):
+        if hit := re.search(pattern, text):
+            return reason.format(hit[1].replace("|", " "))
+    return text.strip().splitlines()[-1] if text.strip() else "no message"
+
+
+def run(sample: Sample, program: Path, library_folder: Path, timeout: float) -> Outcome:
+    """Run a built sample in its folder, where its data files are."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(library_folder)}
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            [str(program)], cwd=sample.folder, env=environment, capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome(sample, SLOW, f"not done in {timeout:g} s", timeout)
+    text = (done.stdout + done.stderr).decode(errors="replace")
+    return Outcome(sample, *judged(done.returncode, text), time.monotonic() - start)
+
+
+def judged(status: int, text: str) -> tuple[str, str]:
+    """The result and its cause, by the exit status and what a sample printed."""
+    failure = FAILURE.search(text)
+    if status == 0 and not failure:
+        return RIGHT, ""
+    if refusal := REFUSAL.search(text):
+        return REFUSED, f"`{refusal[1]}` is missing"
+    if status == WAIVED:
+        return WAIVES, last_line(text)
+    if status < 0:
+        return WRONG, f"ended by signal {-status}: {last_line(text)}"
+    return WRONG, last_line(text[failure.start() :] if failure else text)
+
+
+def last_line(text: str) -> str:
+    """The last line with a word in it, short and fit for a table."""
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
+    return lines[-1].replace("|", " ")[:100] if lines else "no output"
+
+
+def outcome_of(sample: Sample, folder: Path, timeout: float) -> Outcome:
+    """Build and run a sample."""
+    library_folder, program = driver.library_folder(), folder / sample.folder.name
+    reason = build(sample, program, library_folder)
+    outcome = Outcome(sample, UNBUILT, reason) if reason else run(sample, program, library_folder, timeout)
+    print(f"{outcome.sample.name}: {outcome.result} {outcome.cause} {outcome.seconds:.0f} s", file=sys.stderr, flush=True)
+    return outcome
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """The outcomes as a Markdown table, with a line of counts before it."""
+    counts = {kind: sum(each.result == kind for each in outcomes) for kind in dict.fromkeys(each.result for each in outcomes)}
+    total = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items(), key=lambda each: -each[1]))
+    return "\n".join([f"{len(outcomes)} samples: {total}.", "", "| sample | result | cause |", "|---|---|---|", *(each.row() for each in outcomes)])
+
+
+def main() -> int:
+    """Run the program."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkout", type=Path, help="folder of a clone of NVIDIA/cuda-samples")
+    parser.add_argument("part", nargs="?", default="", help="run samples with this in their names")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="stop a sample after S seconds")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="build and run N samples at a time")
+    arguments = parser.parse_args()
+    chosen = list(samples(arguments.checkout.resolve(), arguments.part))
+    if not chosen:
+        parser.error(f"{arguments.checkout} has no sample with {arguments.part!r} in its name")
+    if not shutil.which("nvcc"):
+        parser.error("nvcc is not installed")
+    driver.library_folder()  # built once, before the threads
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        outcomes = list(pool.map(lambda each: outcome_of(each, Path(folder), arguments.timeout), chosen))
+    print(table(outcomes))
+    return any(each.result in (WRONG, SLOW) for each in outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
