@@ -1,0 +1,71 @@
+"""CUDA C++ programs, built by nvcc for the shared runtime, run on this project's runtime and driver; each checks its own
+values."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dsl import driver
+
+PROGRAMS = Path(__file__).with_name("programs")
+SLOW = {"cub", "thrust"}  # nvcc needs long for their headers
+
+pytestmark = pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc")
+
+
+def built(name: str, folder: Path, *flags: str) -> Path:
+    source = PROGRAMS / f"{name}.cu"
+    own = re.findall(r"^// flags: (.*)$", source.read_text(), re.M)
+    program = folder / name
+    how = ["-arch=sm_90", "-std=c++17", *(flags or ("-cudart", "shared")), *" ".join(own).split()]
+    done = subprocess.run(["nvcc", *how, "-o", str(program), str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    paths = {"LD_LIBRARY_PATH": str(driver.library_folder())}
+    return subprocess.run([str(program)], env={**os.environ, **paths, **environment}, capture_output=True, text=True)
+
+
+def names() -> list[object]:
+    found = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
+    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in found]
+
+
+@pytest.mark.parametrize("name", names())
+def test_program(name, tmp_path):
+    done = run(built(name, tmp_path))
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["launch", "symbols", "streams"])
+def test_program_on_the_runtime_of_cuda_12(name, tmp_path):
+    """These call functions that CUDA 12 and 13 have in common."""
+    folder = driver.library_folder()
+    program = built(name, tmp_path, "-cudart", "none", "-L", str(folder), "-l:libcudart.so.12")
+    done = run(program)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stdout + done.stderr
+
+
+def test_printing_comes_in_order(tmp_path):
+    lines = run(built("printing", tmp_path)).stdout.splitlines()
+    assert lines == ["before", "hello 7 from 0, 1.75 text", "hello 7 from 1, 1.75 text", "after", "right"]
+
+
+def test_what_is_missing_is_named_once(tmp_path):
+    done = run(built("unsupported", tmp_path))
+    assert done.stderr.count("gpu-repro: this CUDA runtime does not have cudaIpcGetMemHandle\n") == 1
+
+
+def test_a_program_without_a_driver_is_told_so(tmp_path):
+    shutil.copy(driver.library_folder() / "libcudart.so.13", tmp_path)
+    done = run(built("printing", tmp_path), LD_LIBRARY_PATH=str(tmp_path))
+    assert done.returncode == 2
+    assert "cudaErrorInsufficientDriver" in done.stdout
