@@ -35,9 +35,12 @@ exit status: 0 all that were built are right or refused by name, 1 some are not,
 GROUPS = "[0-6]_*"  # 7 needs libNVVM, 8 another platform
 WAIVED = 2  # the exit status by which a sample tells that this device lacks something
 GPU = "sm_90"
+FLAGS = f"-cudart shared -arch={GPU} -std=c++17 --extended-lambda -lineinfo -w -Xcompiler -fopenmp".split()
 RIGHT, WAIVES, REFUSED, WRONG, SLOW, UNBUILT = "right", "waived", "refused", "wrong", "too slow", "not built"
 FAILURE = re.compile(r"(?i)\bresult\s*=\s*fail|\bfail(ed|ure)\b|\berror\b.{0,40}\bcode\b|mismatch")
-REFUSAL = re.compile(r"gpu-repro: (?:the embedded device|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M)
+REFUSAL = re.compile(
+    r"gpu-repro: (?:the embedded device|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M
+)
 
 
 class Sample(NamedTuple):
@@ -74,16 +77,28 @@ def samples(checkout: Path, part: str = "") -> Iterator[Sample]:
             yield Sample(file.parent, [file.parent / name for name in names])
 
 
-def build(sample: Sample, program: Path, library_folder: Path) -> str:
-    """Build a sample as `program`; the reason if that fails."""
+def build(sample: Sample, folder: Path, library_folder: Path) -> str:
+    """Build a sample in `folder`, a copy of its own, as a program of its name; the reason if that fails."""
     common = sample.folder.parents[2] / "Common"
-    flags = ["-cudart", "shared", f"-arch={GPU}", "-std=c++17", "--extended-lambda", "-lineinfo", "-w", "-Xcompiler", "-fopenmp"]
-    flags += ["-rdc=true", "-lcudadevrt"] * sample.folder.name.startswith("cdp")
-    paths = ["-I", str(common), "-I", str(common / "UtilNPP"), "-I", str(sample.folder), "-L", str(library_folder), "-lcuda"]
-    done = subprocess.run(
-        ["nvcc", *flags, "-o", str(program), *map(str, sample.sources), *paths], capture_output=True, text=True
-    )
-    return unbuilt_because(done.stdout + done.stderr) if done.returncode else ""
+    paths = [f"-I{common}", f"-I{common / 'UtilNPP'}", f"-I{sample.folder}", f"-L{library_folder}", "-lcuda"]
+    separate = ["-rdc=true", "-lcudadevrt"] * sample.folder.name.startswith("cdp")
+    commands = [[*FLAGS, *separate, "-o", str(folder / folder.name), *map(str, sample.sources), *paths]]
+    for kind, output, source in images(sample):
+        commands.append([f"-arch={GPU}", f"-{kind}", "-w", f"-I{common}", "-o", str(folder / output), str(source)])
+    for command in commands:
+        done = subprocess.run(["nvcc", *command], capture_output=True, text=True)
+        if done.returncode:
+            return unbuilt_because(done.stdout + done.stderr)
+    return ""
+
+
+def images(sample: Sample) -> Iterator[tuple[str, str, Path]]:
+    """The images that a sample loads by itself: kind, name and source."""
+    text = (sample.folder / "CMakeLists.txt").read_text()
+    source = re.search(r"set\(CUDA_KERNEL_SOURCE\s+\"\$\{CMAKE_CURRENT_SOURCE_DIR\}/(\S+?)\"", text)
+    for kind, name in re.findall(r"set\(CUDA_(FATBIN|PTX)_FILE\s+\"\S*?([\w.]+)\"", text):
+        if source:
+            yield kind.lower(), name, sample.folder / source[1]
 
 
 def unbuilt_because(text: str) -> str:
@@ -91,21 +106,27 @@ def unbuilt_because(text: str) -> str:
     for pattern, reason in (
         (r"fatal error: (\S+): No such file", "{} is not installed"),
         (r"cannot find -l(\S+)", "lib{} is not installed"),
+        (r"undefined reference to `gl", "OpenGL is not installed"),
         (r"undefined reference to `(\w+)", "{} is not linked"),
         (r"error: (.*)", "{}"),
     ):
         if hit := re.search(pattern, text):
-            return reason.format(hit[1].replace("|", " "))
+            return reason.format(*(part.replace("|", " ") for part in hit.groups()))
     return text.strip().splitlines()[-1] if text.strip() else "no message"
 
 
-def run(sample: Sample, program: Path, library_folder: Path, timeout: float) -> Outcome:
-    """Run a built sample in its folder, where its data files are."""
+def run(sample: Sample, folder: Path, library_folder: Path, timeout: float) -> Outcome:
+    """Run the sample that was built in `folder`, where its data files are too."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(library_folder)}
     start = time.monotonic()
     try:
         done = subprocess.run(
-            [str(program)], cwd=sample.folder, env=environment, capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL
+            [str(folder / folder.name)],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
         return Outcome(sample, SLOW, f"not done in {timeout:g} s", timeout)
@@ -135,18 +156,31 @@ def last_line(text: str) -> str:
 
 def outcome_of(sample: Sample, folder: Path, timeout: float) -> Outcome:
     """Build and run a sample."""
-    library_folder, program = driver.library_folder(), folder / sample.folder.name
-    reason = build(sample, program, library_folder)
-    outcome = Outcome(sample, UNBUILT, reason) if reason else run(sample, program, library_folder, timeout)
-    print(f"{outcome.sample.name}: {outcome.result} {outcome.cause} {outcome.seconds:.0f} s", file=sys.stderr, flush=True)
+    library_folder, copy = driver.library_folder(), folder / sample.folder.name
+    shutil.copytree(sample.folder, copy)
+    reason = build(sample, copy, library_folder)
+    outcome = Outcome(sample, UNBUILT, reason) if reason else run(sample, copy, library_folder, timeout)
+    print(
+        f"{outcome.sample.name}: {outcome.result} {outcome.cause} {outcome.seconds:.0f} s", file=sys.stderr, flush=True
+    )
     return outcome
 
 
 def table(outcomes: list[Outcome]) -> str:
     """The outcomes as a Markdown table, with a line of counts before it."""
-    counts = {kind: sum(each.result == kind for each in outcomes) for kind in dict.fromkeys(each.result for each in outcomes)}
+    counts = {
+        kind: sum(each.result == kind for each in outcomes) for kind in dict.fromkeys(each.result for each in outcomes)
+    }
     total = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items(), key=lambda each: -each[1]))
-    return "\n".join([f"{len(outcomes)} samples: {total}.", "", "| sample | result | cause |", "|---|---|---|", *(each.row() for each in outcomes)])
+    return "\n".join(
+        [
+            f"{len(outcomes)} samples: {total}.",
+            "",
+            "| sample | result | cause |",
+            "|---|---|---|",
+            *(each.row() for each in outcomes),
+        ]
+    )
 
 
 def main() -> int:

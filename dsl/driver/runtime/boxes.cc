@@ -50,19 +50,15 @@ DriverSide3D linear_side(const PitchedPointer &memory, const Position &at, Memor
   DriverSide3D side = {.x_bytes = at.x, .y = at.y, .z = at.z, .kind = kind};
   side.pitch = memory.pitch;
   side.height = memory.height;
-  if (kind == HOST_MEMORY)
-    side.host = memory.pointer;
-  else
-    side.device = (Address)memory.pointer;
+  if (kind == HOST_MEMORY) side.host = memory.pointer;
+  else side.device = (Address)memory.pointer;
   return side;
 }
 
 DriverSide2D flat_side(const void *pointer, size_t pitch, MemoryKind kind) {
   DriverSide2D side = {.kind = kind, .pitch = pitch};
-  if (kind == HOST_MEMORY)
-    side.host = pointer;
-  else
-    side.device = (Address)pointer;
+  if (kind == HOST_MEMORY) side.host = pointer;
+  else side.device = (Address)pointer;
   return side;
 }
 
@@ -100,7 +96,13 @@ PitchedPointer pointer_back(const DriverSide3D &side) {
   return {side.kind == HOST_MEMORY ? (void *)side.host : (void *)side.device, side.pitch, side.pitch, side.height};
 }
 
-bool is_device(const DriverSide3D &side) { return side.kind == DEVICE_MEMORY || side.kind == ARRAY_MEMORY; }
+// By which memory the sides are.
+CopyKind kind_of(const DriverCopy3D &copy) {
+  if (copy.source.kind == UNIFIED_MEMORY || copy.target.kind == UNIFIED_MEMORY) return BY_ADDRESS;
+  bool from_host = copy.source.kind == HOST_MEMORY, to_host = copy.target.kind == HOST_MEMORY;
+  if (from_host) return to_host ? HOST_TO_HOST : HOST_TO_DEVICE;
+  return to_host ? DEVICE_TO_HOST : DEVICE_TO_DEVICE;
+}
 
 template <typename How>
 Error copy_box(const Copy3D *copy, How how) {
@@ -134,7 +136,6 @@ Copy3D convert_copy_back(const DriverCopy3D &copy) {
   Copy3D back = {};
   size_t bytes = 1;
   if (Array array = copy.source.array ? copy.source.array : copy.target.array) element_bytes(array, &bytes);
-  bool from = is_device(copy.source), to = is_device(copy.target);
   back.source_array = copy.source.array;
   back.target_array = copy.target.array;
   back.source_position = {copy.source.x_bytes / (copy.source.array ? bytes : 1), copy.source.y, copy.source.z};
@@ -142,9 +143,7 @@ Copy3D convert_copy_back(const DriverCopy3D &copy) {
   if (!back.source_array) back.source = pointer_back(copy.source);
   if (!back.target_array) back.target = pointer_back(copy.target);
   back.extent = {copy.width_bytes / bytes, copy.height, copy.depth};
-  back.kind = copy.source.kind == UNIFIED_MEMORY || copy.target.kind == UNIFIED_MEMORY ? BY_ADDRESS
-              : from                                                                   ? (to ? DEVICE_TO_DEVICE : DEVICE_TO_HOST)
-                     : (to ? HOST_TO_DEVICE : HOST_TO_HOST);
+  back.kind = kind_of(copy);
   return back;
 }
 
@@ -199,26 +198,27 @@ FLAT_COPY(cudaMemcpy2DToArray,
           (Array target, size_t x_bytes, size_t y, const void *source, size_t pitch, size_t width, size_t height,
            CopyKind kind),
           fits(width, height, width, pitch),
-          (DriverCopy2D{flat_side(source, pitch, source_kind(kind)), array_side_2d(target, x_bytes, y), width, height}));
+          (DriverCopy2D{flat_side(source, pitch, source_kind(kind)), array_side_2d(target, x_bytes, y), width,
+                        height}));
 
-FLAT_COPY(cudaMemcpy2DFromArray,
-          (void *target, size_t pitch, Array source, size_t x_bytes, size_t y, size_t width, size_t height,
-           CopyKind kind),
-          fits(width, height, pitch, width),
-          (DriverCopy2D{array_side_2d(source, x_bytes, y), flat_side(target, pitch, target_kind(kind)), width, height}));
+FLAT_COPY(
+    cudaMemcpy2DFromArray,
+    (void *target, size_t pitch, Array source, size_t x_bytes, size_t y, size_t width, size_t height, CopyKind kind),
+    fits(width, height, pitch, width),
+    (DriverCopy2D{array_side_2d(source, x_bytes, y), flat_side(target, pitch, target_kind(kind)), width, height}));
 
-FLAT_COPY(cudaMemcpyToArray,
-          (Array target, size_t x_bytes, size_t y, const void *source, size_t bytes, CopyKind kind), true,
+FLAT_COPY(cudaMemcpyToArray, (Array target, size_t x_bytes, size_t y, const void *source, size_t bytes, CopyKind kind),
+          true,
           (DriverCopy2D{flat_side(source, bytes, source_kind(kind)), array_side_2d(target, x_bytes, y), bytes, 1}));
 
-FLAT_COPY(cudaMemcpyFromArray,
-          (void *target, Array source, size_t x_bytes, size_t y, size_t bytes, CopyKind kind), true,
+FLAT_COPY(cudaMemcpyFromArray, (void *target, Array source, size_t x_bytes, size_t y, size_t bytes, CopyKind kind),
+          true,
           (DriverCopy2D{array_side_2d(source, x_bytes, y), flat_side(target, bytes, target_kind(kind)), bytes, 1}));
 
 API Error cudaMemcpy2DArrayToArray(Array target, size_t target_x, size_t target_y, Array source, size_t source_x,
                                    size_t source_y, size_t width, size_t height, CopyKind) {
   return call([&] {
-    return copy_flat({array_side_2d(source, source_x, source_y), array_side_2d(target, target_x, target_y), width,
-                      height});
+    return copy_flat(
+        {array_side_2d(source, source_x, source_y), array_side_2d(target, target_x, target_y), width, height});
   });
 }

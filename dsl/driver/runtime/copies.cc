@@ -44,16 +44,6 @@ Error copy_in_stream(void *target, const void *source, size_t bytes, CopyKind ki
   return INVALID_MEMCPY_DIRECTION;
 }
 
-// The address of `bytes` of a variable from `offset` on.
-Error part_of(const void *variable, size_t offset, size_t bytes, void **address) {
-  Address start;
-  size_t size;
-  if (Error error = variable_of(variable, &start, &size)) return error;
-  if (offset > size || bytes > size - offset) return INVALID_VALUE;
-  *address = (void *)(start + offset);
-  return SUCCESS;
-}
-
 bool is_to_device(CopyKind kind) { return kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE || kind == BY_ADDRESS; }
 bool is_from_device(CopyKind kind) { return kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE || kind == BY_ADDRESS; }
 
@@ -120,8 +110,7 @@ API Error cudaMemcpyFromSymbol(void *target, const void *variable, size_t bytes,
 }
 
 API Error cudaMemcpyFromSymbol_ptds(void *target, const void *variable, size_t bytes, size_t offset, CopyKind kind) {
-  return from_variable(variable, bytes, offset, kind,
-                       [&](void *at) { return copy_and_wait(target, at, bytes, kind); });
+  return from_variable(variable, bytes, offset, kind, [&](void *at) { return copy_and_wait(target, at, bytes, kind); });
 }
 
 API Error cudaMemcpyFromSymbolAsync(void *target, const void *variable, size_t bytes, size_t offset, CopyKind kind,

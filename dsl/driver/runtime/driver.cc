@@ -29,7 +29,7 @@ void *library() {
 void note(const char *name) {
   pthread_mutex_lock(&lock);
   size_t i = 0;
-  while (i < missing_count && strcmp(missing[i], name)) i++;
+  while (i < missing_count && strcmp(missing[i], name) != 0) i++;
   if (i == missing_count && i < MOST_NAMES) missing[missing_count++] = name;
   pthread_mutex_unlock(&lock);
 }

@@ -17,7 +17,7 @@ struct Entry {
 
   Error operator()(Arguments... arguments) {
     if (!address && !(address = find(name))) return absent(name);
-    return ((Error(*)(Arguments...))address)(arguments...);
+    return ((Error (*)(Arguments...))address)(arguments...);
   }
 };
 

@@ -5,7 +5,10 @@
 
 namespace {
 
-struct ErrorName { Error code; const char *name, *text; };
+struct ErrorName {
+  Error code;
+  const char *name, *text;
+};
 
 constexpr ErrorName NAMES[] = {
 #include "error_names.inc"

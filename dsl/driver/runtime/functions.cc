@@ -52,7 +52,8 @@ Error attributes_of(FunctionAttributes *attributes, Kernel kernel) {
 }
 
 DriverLaunchConfig convert_config(const LaunchConfig &config) {
-  return {config.grid, config.block, (u32)config.shared_bytes, config.stream, config.attributes, config.attribute_count};
+  return {config.grid,   config.block,      (u32)config.shared_bytes,
+          config.stream, config.attributes, config.attribute_count};
 }
 
 }  // namespace

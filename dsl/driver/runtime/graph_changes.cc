@@ -1,5 +1,6 @@
 // New parameters for nodes of a graph, and for those of an executable graph.
 #include "graph_nodes.h"
+#include "registration.h"
 
 DRIVER(cuGraphKernelNodeSetParams_v2, Node, const DriverKernelNode *)
 DRIVER(cuGraphMemcpyNodeSetParams, Node, const DriverCopy3D *)
@@ -30,14 +31,14 @@ Error set_copy(GraphExec exec, Node node, const Copy3D &copy) {
 Error set_copy_to(GraphExec exec, Node node, const void *variable, const void *source, size_t bytes, size_t offset,
                   CopyKind kind) {
   void *target;
-  if (Error error = variable_copy(variable, offset, bytes, &target)) return error;
+  if (Error error = part_of(variable, offset, bytes, &target)) return error;
   return set_copy(exec, node, linear_copy(target, source, bytes, kind));
 }
 
 Error set_copy_from(GraphExec exec, Node node, void *target, const void *variable, size_t bytes, size_t offset,
                     CopyKind kind) {
   void *source;
-  if (Error error = variable_copy(variable, offset, bytes, &source)) return error;
+  if (Error error = part_of(variable, offset, bytes, &source)) return error;
   return set_copy(exec, node, linear_copy(target, source, bytes, kind));
 }
 

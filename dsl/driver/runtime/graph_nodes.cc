@@ -44,14 +44,6 @@ Error convert_kernel_node(const KernelNode *node, DriverKernelNode *converted) {
   return kernel_of(node->function, &converted->kernel);
 }
 
-Error variable_copy(const void *variable, size_t offset, size_t bytes, void **address) {
-  Address start;
-  size_t size;
-  if (Error error = variable_of(variable, &start, &size)) return error;
-  *address = (void *)(start + offset);
-  return offset > size || bytes > size - offset ? INVALID_VALUE : SUCCESS;
-}
-
 namespace {
 
 Error add_copy(Node *node, Graph graph, const Node *after, size_t count, const Copy3D &copy) {
@@ -63,8 +55,15 @@ Error add_copy(Node *node, Graph graph, const Node *after, size_t count, const C
 }
 
 // The body of cudaMemcpyNodeParams and of the driver's structure: flags, the context in the driver's, the copy.
-struct CopyBody { int flags, reserved[3]; Copy3D copy; };
-struct DriverCopyBody { int flags, reserved; Context context; DriverCopy3D copy; };
+struct CopyBody {
+  int flags, reserved[3];
+  Copy3D copy;
+};
+struct DriverCopyBody {
+  int flags, reserved;
+  Context context;
+  DriverCopy3D copy;
+};
 
 // Parameters of any kind of node; those that neither have a kernel nor a copy are the same in both interfaces.
 Error convert_parameters(const NodeParameters &from, NodeParameters *to) {
@@ -82,7 +81,7 @@ Error convert_parameters(const NodeParameters &from, NodeParameters *to) {
     memset(to->body, 0, sizeof to->body);
     memcpy(to->body, &converted, sizeof converted);
   } else if (from.type == FILL_NODE) {
-    memcpy((char *)to->body + sizeof(FillNode), &context, sizeof context);
+    *(Context *)((char *)to->body + sizeof(FillNode)) = context;
   }
   return SUCCESS;
 }
@@ -110,7 +109,7 @@ API Error cudaGraphAddMemcpyNodeToSymbol(Node *node, Graph graph, const Node *af
                                          const void *source, size_t bytes, size_t offset, CopyKind kind) {
   return call([&] {
     void *target;
-    if (Error error = variable_copy(variable, offset, bytes, &target)) return error;
+    if (Error error = part_of(variable, offset, bytes, &target)) return error;
     return add_copy(node, graph, after, count, linear_copy(target, source, bytes, kind));
   });
 }
@@ -119,7 +118,7 @@ API Error cudaGraphAddMemcpyNodeFromSymbol(Node *node, Graph graph, const Node *
                                            const void *variable, size_t bytes, size_t offset, CopyKind kind) {
   return call([&] {
     void *source;
-    if (Error error = variable_copy(variable, offset, bytes, &source)) return error;
+    if (Error error = part_of(variable, offset, bytes, &source)) return error;
     return add_copy(node, graph, after, count, linear_copy(target, source, bytes, kind));
   });
 }

@@ -10,7 +10,11 @@ namespace {
 
 // What stands between `<<<` and `>>>`, until the kernel's own function takes it. Such calls nest: an argument of a
 // launch may launch.
-struct Configuration { Dim3 grid, block; size_t shared_bytes; Stream stream; };
+struct Configuration {
+  Dim3 grid, block;
+  size_t shared_bytes;
+  Stream stream;
+};
 constexpr size_t DEEPEST = 64;
 thread_local Configuration configurations[DEEPEST];
 thread_local size_t depth;

@@ -29,7 +29,9 @@ enum : Attribute { MEMORY_TYPE = 2, DEVICE_POINTER = 3, HOST_POINTER = 4, IS_MAN
 enum : int { UNREGISTERED, HOST, DEVICE, MANAGED };
 
 // Device `-1` is the processor.
-[[maybe_unused]] Location location_of(int device) { return device < 0 ? Location{ON_HOST, 0} : Location{ON_DEVICE, device}; }
+[[maybe_unused]] Location location_of(int device) {
+  return device < 0 ? Location{ON_HOST, 0} : Location{ON_DEVICE, device};
+}
 
 Error attributes_of(PointerAttributes *attributes, Address address) {
   u32 kind = UNREGISTERED;
@@ -39,9 +41,10 @@ Error attributes_of(PointerAttributes *attributes, Address address) {
   driver::cuPointerGetAttribute(&managed, IS_MANAGED, address);
   attributes->type = managed ? MANAGED : (int)kind;
   if (driver::cuPointerGetAttribute(&attributes->device, ORDINAL, address)) attributes->device = current_device();
-  driver::cuPointerGetAttribute(&attributes->device_pointer, DEVICE_POINTER, address);
+  driver::cuPointerGetAttribute((void *)&attributes->device_pointer, DEVICE_POINTER, address);
   attributes->host_pointer = nullptr;
-  if (attributes->type != DEVICE && driver::cuPointerGetAttribute(&attributes->host_pointer, HOST_POINTER, address))
+  if (attributes->type != DEVICE &&
+      driver::cuPointerGetAttribute((void *)&attributes->host_pointer, HOST_POINTER, address))
     attributes->host_pointer = (void *)address;
   return SUCCESS;
 }
@@ -150,16 +153,13 @@ PER_THREAD(cudaMemPrefetchAsync);
 
 API Error cudaMemRangeGetAttribute(void *data, size_t data_bytes, Attribute attribute, const void *pointer,
                                    size_t bytes) {
-  return call([&] {
-    return driver::cuMemRangeGetAttribute(data, data_bytes, attribute, (Address)pointer, bytes);
-  });
+  return call([&] { return driver::cuMemRangeGetAttribute(data, data_bytes, attribute, (Address)pointer, bytes); });
 }
 
 API Error cudaMemRangeGetAttributes(void **data, size_t *data_bytes, Attribute *attributes, size_t count,
                                     const void *pointer, size_t bytes) {
-  return call([&] {
-    return driver::cuMemRangeGetAttributes(data, data_bytes, attributes, count, (Address)pointer, bytes);
-  });
+  return call(
+      [&] { return driver::cuMemRangeGetAttributes(data, data_bytes, attributes, count, (Address)pointer, bytes); });
 }
 
 API Error cudaStreamAttachMemAsync(Stream stream, void *pointer, size_t bytes, u32 flags) {

@@ -7,7 +7,6 @@
 
 DRIVER(cuDeviceGetName, char *, int, int)
 DRIVER(cuDeviceGetUuid_v2, void *, int)
-DRIVER(cuDeviceGetLuid, char *, u32 *, int)
 DRIVER(cuDeviceTotalMem_v2, size_t *, int)
 DRIVER(cuDeviceGetAttribute, int *, Attribute, int)
 
@@ -16,7 +15,12 @@ extern "C" Error cudaDeviceGetAttribute(int *value, Attribute attribute, int ord
 namespace {
 
 // A field and the driver's attribute of its first element; those of more elements follow.
-struct Row { size_t offset; bool wide; int count; Attribute attribute; };
+struct Row {
+  size_t offset;
+  bool wide;
+  int count;
+  Attribute attribute;
+};
 
 template <typename Field>
 constexpr int elements = 1;
@@ -134,10 +138,8 @@ void fill(void *structure, const Row &row, int ordinal) {
     int value = 0;
     driver::cuDeviceGetAttribute(&value, row.attribute + i, ordinal);
     char *field = (char *)structure + row.offset;
-    if (row.wide)
-      *(size_t *)field = value;
-    else
-      ((int *)field)[i] = value;
+    if (row.wide) *(size_t *)field = value;
+    else ((int *)field)[i] = value;
   }
 }
 
@@ -147,8 +149,7 @@ Error properties_of(DeviceProperties *properties, int ordinal) {
   *properties = {};
   if (Error error = driver::cuDeviceGetName(properties->name, sizeof properties->name, ordinal)) return error;
   if (Error error = driver::cuDeviceTotalMem_v2(&properties->totalGlobalMem, ordinal)) return error;
-  driver::cuDeviceGetUuid_v2(properties->uuid, ordinal);
-  driver::cuDeviceGetLuid(properties->luid, &properties->luidDeviceNodeMask, ordinal);
+  driver::cuDeviceGetUuid_v2(properties->uuid, ordinal);  // `luid` is of Windows
   for (const Row &row : ROWS) fill(properties, row, ordinal);
   return SUCCESS;
 }

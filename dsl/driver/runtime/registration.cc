@@ -25,8 +25,8 @@ struct Image {
 struct Symbol {
   const void *host;
   const char *name;
-  Image *image;      // null for a kernel that accept_kernel() was given
-  void **managed;    // the host's pointer to a managed variable
+  Image *image;    // null for a kernel that accept_kernel() was given
+  void **managed;  // the host's pointer to a managed variable
   size_t bytes;
   bool variable;
   Kernel kernel;
@@ -85,8 +85,7 @@ Table table;
 
 Error load(Image *image) {
   if (!image->loaded) {
-    image->error =
-        driver::cuLibraryLoadData(&image->library, image->wrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    image->error = driver::cuLibraryLoadData(&image->library, image->wrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
     image->loaded = true;
   }
   return image->error;
@@ -147,6 +146,15 @@ Error variable_of(const void *host, Address *address, size_t *bytes) {
   if (Error error = find_variable(symbol)) return error;
   *address = symbol->address;
   *bytes = symbol->bytes;
+  return SUCCESS;
+}
+
+Error part_of(const void *variable, size_t offset, size_t bytes, void **address) {
+  Address start;
+  size_t size;
+  if (Error error = variable_of(variable, &start, &size)) return error;
+  if (offset > size || bytes > size - offset) return INVALID_VALUE;
+  *address = (void *)(start + offset);
   return SUCCESS;
 }
 

@@ -10,3 +10,5 @@ const void *host_of(const void *kernel);
 void accept_kernel(Kernel kernel);
 // Where a `__device__`, `__constant__` or `__managed__` variable is, and its size.
 Error variable_of(const void *host, Address *address, size_t *bytes);
+// The address of `bytes` of a variable from `offset` on, all of which must be within it.
+Error part_of(const void *variable, size_t offset, size_t bytes, void **address);

@@ -12,9 +12,9 @@ using u8 = uint8_t;
 using u16 = uint16_t;
 using u32 = uint32_t;
 using u64 = uint64_t;
-using Error = int;        // cudaError_t; CUresult has the same numbers
-using Address = u64;      // CUdeviceptr
-using Attribute = int;    // of a device, a function, a pool, a pointer: an enum of either interface
+using Error = int;      // cudaError_t; CUresult has the same numbers
+using Address = u64;    // CUdeviceptr
+using Attribute = int;  // of a device, a function, a pool, a pointer: an enum of either interface
 using ULong = unsigned long long;
 
 using Stream = struct StreamHandle *;
@@ -62,7 +62,10 @@ constexpr int ON_DEVICE = 1, ON_HOST = 2;
 
 struct Extent { size_t width, height, depth; };
 struct Position { size_t x, y, z; };
-struct PitchedPointer { void *pointer; size_t pitch, width, height; };
+struct PitchedPointer {
+  void *pointer;
+  size_t pitch, width, height;
+};
 
 enum CopyKind : int { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS };
 
@@ -91,7 +94,10 @@ struct DriverSide2D {
 };
 
 // CUDA_MEMCPY2D
-struct DriverCopy2D { DriverSide2D source, target; size_t width_bytes, height; };
+struct DriverCopy2D {
+  DriverSide2D source, target;
+  size_t width_bytes, height;
+};
 
 // One side of CUDA_MEMCPY3D
 struct DriverSide3D {
@@ -105,16 +111,34 @@ struct DriverSide3D {
 };
 
 // CUDA_MEMCPY3D
-struct DriverCopy3D { DriverSide3D source, target; size_t width_bytes, height, depth; };
+struct DriverCopy3D {
+  DriverSide3D source, target;
+  size_t width_bytes, height, depth;
+};
 
 // CUDA_ARRAY3D_DESCRIPTOR
-struct ArrayDescriptor { size_t width, height, depth; u32 format, channels, flags; };
+struct ArrayDescriptor {
+  size_t width, height, depth;
+  u32 format, channels, flags;
+};
 
 // cudaLaunchConfig_t
-struct LaunchConfig { Dim3 grid, block; size_t shared_bytes; Stream stream; void *attributes; u32 attribute_count; };
+struct LaunchConfig {
+  Dim3 grid, block;
+  size_t shared_bytes;
+  Stream stream;
+  void *attributes;
+  u32 attribute_count;
+};
 
 // CUlaunchConfig
-struct DriverLaunchConfig { Dim3 grid, block; u32 shared_bytes; Stream stream; void *attributes; u32 attribute_count; };
+struct DriverLaunchConfig {
+  Dim3 grid, block;
+  u32 shared_bytes;
+  Stream stream;
+  void *attributes;
+  u32 attribute_count;
+};
 
 // cudaFuncAttributes
 struct FunctionAttributes {
@@ -124,21 +148,45 @@ struct FunctionAttributes {
 };
 
 // cudaPointerAttributes
-struct PointerAttributes { int type, device; void *device_pointer, *host_pointer; long reserved[8]; };
+struct PointerAttributes {
+  int type, device;
+  void *device_pointer, *host_pointer;
+  long reserved[8];
+};
 
 // cudaKernelNodeParams; the driver's structure begins so too
-struct KernelNode { const void *function; Dim3 grid, block; u32 shared_bytes; void **parameters, **extra; };
-struct DriverKernelNode { KernelNode node; Kernel kernel; Context context; };
+struct KernelNode {
+  const void *function;
+  Dim3 grid, block;
+  u32 shared_bytes;
+  void **parameters, **extra;
+};
+struct DriverKernelNode {
+  KernelNode node;
+  Kernel kernel;
+  Context context;
+};
 
 // cudaMemsetParams
-struct FillNode { void *target; size_t pitch; u32 value, element_bytes; size_t width, height; };
+struct FillNode {
+  void *target;
+  size_t pitch;
+  u32 value, element_bytes;
+  size_t width, height;
+};
 
 // cudaGraphNodeParams: `body` begins with the structure of the node's kind
-struct NodeParameters { int type, reserved[3]; ULong body[29], more; };
+struct NodeParameters {
+  int type, reserved[3];
+  ULong body[29], more;
+};
 enum NodeType : int { KERNEL_NODE, COPY_NODE, FILL_NODE };
 
 // cudaGraphExecUpdateResultInfo
-struct UpdateResult { int result; Node node, from; };
+struct UpdateResult {
+  int result;
+  Node node, from;
+};
 
 static_assert(sizeof(DriverCopy2D) == 128 && sizeof(DriverCopy3D) == 200 && sizeof(Copy3D) == 160);
 static_assert(sizeof(LaunchConfig) == 56 && sizeof(DriverLaunchConfig) == 56);

@@ -1,8 +1,8 @@
 // cuda::barrier, cuda::pipeline, cuda::atomic of libcu++.
+#include <cooperative_groups.h>
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
-#include <cooperative_groups.h>
 
 #include "check.h"
 
@@ -54,8 +54,7 @@ int main() {
   for (int i = 0; i < 4 * THREADS; i++) CHECK(back[i] == (i % THREADS + 1) % THREADS + i / THREADS);
   tiles<<<1, THREADS>>>(in, out);
   CUDA(cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost));
-  for (int i = 0; i < TILES * THREADS; i++)
-    CHECK(back[i] == 2 * (i / THREADS * THREADS + THREADS - 1 - i % THREADS));
+  for (int i = 0; i < TILES * THREADS; i++) CHECK(back[i] == 2 * (i / THREADS * THREADS + THREADS - 1 - i % THREADS));
   CUDA(cudaMemset(out, 0, 4));
   count<<<10, 96>>>(out);
   CUDA(cudaMemcpy(back, out, 4, cudaMemcpyDeviceToHost));

@@ -9,7 +9,10 @@
 __global__ void block_scan(const int *in, int *out, int *total) {
   using Scan = cub::BlockScan<int, 128>;
   using Reduce = cub::BlockReduce<int, 128>;
-  __shared__ union { Scan::TempStorage scan; Reduce::TempStorage reduce; } shared;
+  __shared__ union {
+    Scan::TempStorage scan;
+    Reduce::TempStorage reduce;
+  } shared;
   int mine = in[threadIdx.x], before;
   Scan(shared.scan).ExclusiveSum(mine, before);
   out[threadIdx.x] = before;
@@ -44,9 +47,8 @@ int main() {
   with_storage([&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, in, out, N); });
   CUDA(cudaMemcpy(back.data(), out, N * 4, cudaMemcpyDeviceToHost));
   for (int i = 0, before = 0; i < N; before += host[i++]) CHECK(back[i] == before);
-  with_storage([&](void *storage, size_t &bytes) {
-    return cub::DeviceRadixSort::SortKeys(storage, bytes, in, out, N);
-  });
+  with_storage(
+      [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortKeys(storage, bytes, in, out, N); });
   CUDA(cudaMemcpy(back.data(), out, N * 4, cudaMemcpyDeviceToHost));
   std::vector<int> sorted = host;
   std::sort(sorted.begin(), sorted.end());

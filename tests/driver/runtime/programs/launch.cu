@@ -1,7 +1,11 @@
 // `<<<>>>`: one to three dimensions, arguments of several sizes, a struct, templates, a launch inside an argument.
 #include "check.h"
 
-struct Line { double slope; float offset; char sign; };
+struct Line {
+  double slope;
+  float offset;
+  char sign;
+};
 
 template <typename T, int STEP>
 __global__ void axpy(T a, const T *x, T *y, int n) {

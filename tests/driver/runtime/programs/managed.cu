@@ -4,7 +4,10 @@
 __managed__ int word = 3;
 __managed__ float row[16];
 
-struct Node { int value; Node *next; };
+struct Node {
+  int value;
+  Node *next;
+};
 
 __global__ void add(int *p, Node *list) {
   if (!threadIdx.x) word += 4;

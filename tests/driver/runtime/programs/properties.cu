@@ -20,7 +20,10 @@ int main() {
   CUDA(cudaGetDeviceProperties(&properties, 0));
   CHECK(strlen(properties.name) > 0);
   CHECK(properties.totalGlobalMem > (1u << 30));
-  struct { long value; cudaDeviceAttr attribute; } rows[] = {
+  struct {
+    long value;
+    cudaDeviceAttr attribute;
+  } rows[] = {
       {properties.warpSize, cudaDevAttrWarpSize},
       {properties.major, cudaDevAttrComputeCapabilityMajor},
       {properties.minor, cudaDevAttrComputeCapabilityMinor},

@@ -6,7 +6,10 @@ __global__ void scale(float *p, float a, int n) {
   if (i < n) p[i] *= a;
 }
 
-struct Called { int times; float *host, seen; };
+struct Called {
+  int times;
+  float *host, seen;
+};
 static void on_host(void *data) {
   auto called = (Called *)data;
   called->times++;
