@@ -117,7 +117,7 @@ def library(*levels: str) -> list[Path]:
 
 
 def driver() -> list[Path]:
-    """The files that programs load as the CUDA driver and runtime, in one folder, built like `library`. Raises BuildError."""
+    """The files that programs load as the CUDA driver and runtime, in one folder, built first. Raises BuildError."""
     return [file for of in (_driver(), *map(_cuda_runtime, CUDA_MAJORS)) for file in _files_by_name(of)]
 
 

@@ -105,7 +105,7 @@ def unbuilt_because(text: str) -> str:
     """The reason why a compiler stopped, in a few words."""
     for pattern, reason in (
         (r"fatal error: (\S+): No such file", "{} is not installed"),
-        (r"cannot find -l(\S+)", "lib{} is not installed"),
+        (r"cannot find -l(\w+)", "lib{} is not installed"),
         (r"undefined reference to `gl", "OpenGL is not installed"),
         (r"undefined reference to `(\w+)", "{} is not linked"),
         (r"error: (.*)", "{}"),
@@ -145,7 +145,7 @@ def judged(status: int, text: str) -> tuple[str, str]:
         return WAIVES, last_line(text)
     if status < 0:
         return WRONG, f"ended by signal {-status}: {last_line(text)}"
-    return WRONG, last_line(text[failure.start() :] if failure else text)
+    return WRONG, last_line(next((line for line in text.splitlines() if FAILURE.search(line)), text))
 
 
 def last_line(text: str) -> str:
@@ -154,9 +154,9 @@ def last_line(text: str) -> str:
     return lines[-1].replace("|", " ")[:100] if lines else "no output"
 
 
-def outcome_of(sample: Sample, folder: Path, timeout: float) -> Outcome:
-    """Build and run a sample."""
-    library_folder, copy = driver.library_folder(), folder / sample.folder.name
+def outcome_of(sample: Sample, folder: Path, library_folder: Path, timeout: float) -> Outcome:
+    """Build and run a sample in a copy of its folder."""
+    copy = folder / sample.folder.name
     shutil.copytree(sample.folder, copy)
     reason = build(sample, copy, library_folder)
     outcome = Outcome(sample, UNBUILT, reason) if reason else run(sample, copy, library_folder, timeout)
@@ -198,9 +198,11 @@ def main() -> int:
         parser.error(f"{arguments.checkout} has no sample with {arguments.part!r} in its name")
     if not shutil.which("nvcc"):
         parser.error("nvcc is not installed")
-    driver.library_folder()  # built once, before the threads
+    library_folder = driver.library_folder()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
-        outcomes = list(pool.map(lambda each: outcome_of(each, Path(folder), arguments.timeout), chosen))
+        outcomes = list(
+            pool.map(lambda each: outcome_of(each, Path(folder), library_folder, arguments.timeout), chosen)
+        )
     print(table(outcomes))
     return any(each.result in (WRONG, SLOW) for each in outcomes)
 
