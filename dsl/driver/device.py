@@ -178,7 +178,7 @@ def _entry_row(entry: Any) -> bytes:
     places = [(offset, param.size_bytes) for offset, param in _places(entry)]
     end = sum(places[-1]) if places else 0
     threads = entry.reqntid or (0, 0, 0)
-    most = math.prod(entry.reqntid) if entry.reqntid else _MAX_THREADS
+    most = math.prod(entry.reqntid or entry.maxntid or (_MAX_THREADS,))
     numbers = [value for pair in places for value in pair]
     row = [end, entry.static_smem_bytes, most, *threads, *(entry.cluster or (0, 0, 0)), entry.most_cluster or 0]
     return messages.text(entry.name) + struct.pack(f"<{1 + len(numbers) + len(row)}I", len(places), *numbers, *row)

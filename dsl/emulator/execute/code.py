@@ -22,7 +22,7 @@ class Param:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The facts that a launch needs about a kernel; `reqntid` is the block shape it demands, or None, `cluster` the
-    shape of its clusters, `most_cluster` the most blocks of one."""
+    shape of its clusters, `most_cluster` the most blocks of one, `maxntid` a block shape whose threads none exceeds."""
 
     name: str
     params: tuple[Param, ...]
@@ -30,6 +30,7 @@ class Entry:
     reqntid: tuple[int, int, int] | None
     cluster: tuple[int, int, int] | None = None
     most_cluster: int | None = None
+    maxntid: tuple[int, int, int] | None = None
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ class Compiler:
         """The facts that a launch needs about a kernel."""
         places = self._places(function)
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
-        limits = function.reqntid, function.cluster, function.most_cluster
+        limits = function.reqntid, function.cluster, function.most_cluster, function.maxntid
         return Entry(function.name, params, places.smem_static, *limits)
 
     def supports(self, entry_name: str) -> bool:

@@ -107,7 +107,7 @@ class Program:
             "variables": [object_code.variable_row(row) for row in self._variables.rows],
             "entries": [
                 [e.name, [[p.name, p.size_bytes, p.align_bytes] for p in e.params], e.static_smem_bytes, e.reqntid,
-                 e.cluster, e.most_cluster]
+                 e.cluster, e.most_cluster, e.maxntid]
                 for e in self.entries.values()
             ],
             "codes": [
@@ -129,8 +129,16 @@ class Program:
         self.files, self.refused = dict(header["files"]), frozenset(header["refused"])
         self._variables = Variables([object_code.variable_of(row) for row in header["variables"]])
         self.entries = {
-            name: Entry(name, tuple(Param(*p) for p in params), smem_bytes, _shape(reqntid), _shape(cluster), most)
-            for name, params, smem_bytes, reqntid, cluster, most in header["entries"]
+            name: Entry(
+                name,
+                tuple(Param(*p) for p in params),
+                smem_bytes,
+                _shape(reqntid),
+                _shape(cluster),
+                most,
+                _shape(maxntid),
+            )
+            for name, params, smem_bytes, reqntid, cluster, most, maxntid in header["entries"]
         }
         for i, (name, quick, checks, stored, sites, places) in enumerate(header["codes"]):
             tables = {"sites": [object_code.site_of(row) for row in sites], "places": object_code.places_of(places)}

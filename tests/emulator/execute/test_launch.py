@@ -106,6 +106,14 @@ def test_entries_describe_what_a_launch_needs():
     assert entry == emulator.Entry("k", (emulator.Param("out", 8, 8),), 32, (8, 1, 1))
 
 
+@pytest.mark.parametrize("directive", [".maxntid 16, 2", ".reqntid 8"])
+def test_entries_are_kept_with_a_program(directive):
+    text = ".version 8.0\n.target sm_90a\n.address_size 64\n" + SMEM.replace(".u64 out)", f".u64 out) {directive}")
+    program = emulator.load(text)
+    assert program.entries["k"].maxntid == ((16, 2, 1) if "maxntid" in directive else None)
+    assert emulator.Program.from_object(program.object_bytes()).entries == program.entries
+
+
 @pytest.mark.parametrize("change, message", [
     ({"grid": (0, 1, 1)}, "grid=(0, 1, 1) is outside (1, 1, 1) to (2147483647, 65535, 65535)"),
     ({"block": (32, 64, 1)}, "block=(32, 64, 1) has 2048 threads; a block has at most 1024"),
