@@ -83,7 +83,7 @@ def _driver() -> _Library:
     return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, files, DRIVER_NAMES, CUDA_RUNTIME.name)
 
 
-def _cuda_runtime(major: int) -> _Library:
+def cuda_runtime(major: int) -> _Library:
     name = f"libcudart.so.{major}"
     flags = [*DRIVER_FLAGS, "-Wno-return-type-c-linkage", f"-DCUDART_MAJOR={major}"]
     script = f"-Wl,--version-script={CUDA_RUNTIME / name}.map"
@@ -118,7 +118,7 @@ def library(*levels: str) -> list[Path]:
 
 def driver() -> list[Path]:
     """The files that programs load as the CUDA driver and runtime, in one folder, built first. Raises BuildError."""
-    return [file for of in (_driver(), *map(_cuda_runtime, CUDA_MAJORS)) for file in _files_by_name(of)]
+    return [file for of in (_driver(), *map(cuda_runtime, CUDA_MAJORS)) for file in _files_by_name(of)]
 
 
 def _files_by_name(of: _Library) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Layout and lint of the emulator's C++: clang-format, clang-tidy, and lines of at most 120 columns.
+"""Layout and lint of the C++ of the emulator and of the CUDA runtime: clang-format, clang-tidy, and lines of at most 120 columns.
 
 python tests/emulator/lint_cpp.py                 # of all files
 python tests/emulator/lint_cpp.py FILE...         # of some; with a header among them, all are linted
@@ -27,10 +27,11 @@ LESS = {
     # The analyzer needs minutes for the forms of mma, and does not know what their template argument, a struct, holds.
     "mma.cc": (ANALYZER,)
 }
+CUDA_RUNTIME = build.cuda_runtime(build.CUDA_MAJORS[-1])
 
 
 def sources() -> list[Path]:
-    return build.sources()
+    return [*build.sources(), *(path for path in build.sources(CUDA_RUNTIME) if path.suffix in (".cc", ".h"))]
 
 
 def layout(paths: list[Path], fix: bool = False) -> str:
@@ -55,7 +56,8 @@ def _tidy(path: Path, folder: str, analyzer: bool) -> str:
     less = [*LESS.get(path.name, ()), *([] if analyzer else [ANALYZER])]
     checks = [f"--checks={','.join(f'-{each}' for each in less)}"] if less else []
     target = ["-target", "x86_64-linux-gnu", f"-march={build.LEVELS[-1].replace('_', '-')}"]
-    flags = [*target, *build.FLAGS, "-I", str(build.HERE), "-I", folder]
+    own = CUDA_RUNTIME.flags if CUDA_RUNTIME.home in path.parents else build.FLAGS
+    flags = [*target, *own, "-I", str(build.HERE), "-I", folder]
     return _output([_tool("clang-tidy"), "--quiet", *checks, str(path), "--", *flags])
 
 

@@ -108,7 +108,7 @@ template <typename How>
 Error copy_box(const Copy3D *copy, How how) {
   if (!copy) return remember(INVALID_VALUE);
   return call([&] {
-    DriverCopy3D converted;
+    DriverCopy3D converted = {};
     if (!copy->extent.width || !copy->extent.height || !copy->extent.depth) return (Error)SUCCESS;
     Error error = convert_copy(*copy, &converted);
     return error ? error : how(&converted);
@@ -135,7 +135,8 @@ Error convert_copy(const Copy3D &copy, DriverCopy3D *converted) {
 Copy3D convert_copy_back(const DriverCopy3D &copy) {
   Copy3D back = {};
   size_t bytes = 1;
-  if (Array array = copy.source.array ? copy.source.array : copy.target.array) element_bytes(array, &bytes);
+  Array array = copy.source.array ? copy.source.array : copy.target.array;
+  if (array && element_bytes(array, &bytes)) bytes = 1;
   back.source_array = copy.source.array;
   back.target_array = copy.target.array;
   back.source_position = {copy.source.x_bytes / (copy.source.array ? bytes : 1), copy.source.y, copy.source.z};

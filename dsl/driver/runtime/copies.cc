@@ -51,7 +51,7 @@ bool is_from_device(CopyKind kind) { return kind == DEVICE_TO_HOST || kind == DE
 template <typename How>
 Error to_variable(const void *variable, size_t bytes, size_t offset, CopyKind kind, How how) {
   return call([&] {
-    void *address;
+    void *address = nullptr;
     if (!is_to_device(kind)) return (Error)INVALID_MEMCPY_DIRECTION;
     Error error = part_of(variable, offset, bytes, &address);
     return error ? error : how(address);
@@ -61,7 +61,7 @@ Error to_variable(const void *variable, size_t bytes, size_t offset, CopyKind ki
 template <typename How>
 Error from_variable(const void *variable, size_t bytes, size_t offset, CopyKind kind, How how) {
   return call([&] {
-    void *address;
+    void *address = nullptr;
     if (!is_from_device(kind)) return (Error)INVALID_MEMCPY_DIRECTION;
     Error error = part_of(variable, offset, bytes, &address);
     return error ? error : how(address);
@@ -125,13 +125,13 @@ API Error cudaGetSymbolAddress(void **address, const void *variable) {
 }
 
 API Error cudaGetSymbolSize(size_t *bytes, const void *variable) {
-  Address start;
+  Address start = 0;
   return call([&] { return variable_of(variable, &start, bytes); });
 }
 
 API Error cudaMemcpyPeer(void *target, int target_device, const void *source, int source_device, size_t bytes) {
   return call([&] {
-    Context to, from;
+    Context to = nullptr, from = nullptr;
     if (Error error = driver::cuDevicePrimaryCtxRetain(&to, target_device)) return error;
     if (Error error = driver::cuDevicePrimaryCtxRetain(&from, source_device)) return error;
     return driver::cuMemcpyPeer((Address)target, to, (Address)source, from, bytes);
@@ -141,7 +141,7 @@ API Error cudaMemcpyPeer(void *target, int target_device, const void *source, in
 API Error cudaMemcpyPeerAsync(void *target, int target_device, const void *source, int source_device, size_t bytes,
                               Stream stream) {
   return call([&] {
-    Context to, from;
+    Context to = nullptr, from = nullptr;
     if (Error error = driver::cuDevicePrimaryCtxRetain(&to, target_device)) return error;
     if (Error error = driver::cuDevicePrimaryCtxRetain(&from, source_device)) return error;
     return driver::cuMemcpyPeerAsync((Address)target, to, (Address)source, from, bytes, stream);

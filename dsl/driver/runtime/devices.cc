@@ -50,7 +50,7 @@ Error initialise() {
 }
 
 Error bind(int ordinal) {
-  Context context;
+  Context context = nullptr;
   Error error = driver::cuDevicePrimaryCtxRetain(&context, ordinal);
   return error ? error : driver::cuCtxSetCurrent(context);
 }
@@ -74,7 +74,7 @@ template <typename Change>
 Error with_peer(int ordinal, Change change) {
   if (Error error = check_ordinal(ordinal)) return error;
   if (ordinal == current_device()) return INVALID_DEVICE;
-  Context context;
+  Context context = nullptr;
   Error error = driver::cuDevicePrimaryCtxRetain(&context, ordinal);
   return error ? error : change(context);
 }
@@ -110,7 +110,7 @@ API Error cudaSetDevice(int ordinal) {
 
 API Error cudaInitDevice(int ordinal, u32 flags, u32) {
   return on_device(ordinal, [&] {
-    Context context;
+    Context context = nullptr;
     Error error = driver::cuDevicePrimaryCtxSetFlags_v2(ordinal, flags);
     return error ? error : driver::cuDevicePrimaryCtxRetain(&context, ordinal);
   });
@@ -141,7 +141,7 @@ API Error cudaSetDeviceFlags(u32 flags) {
 }
 
 API Error cudaGetDeviceFlags(u32 *flags) {
-  int active;
+  int active = 0;
   return on_device(device, [&] { return driver::cuDevicePrimaryCtxGetState(device, flags, &active); });
 }
 

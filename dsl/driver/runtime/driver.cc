@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime.h"
 
@@ -36,14 +35,11 @@ void note(const char *name) {
 
 // One line for all names, in one write, when the process ends.
 [[gnu::destructor]] void report() {
-  if (!missing_count) return;
-  char text[4096] = "gpu-repro: this CUDA runtime does not have ";
-  for (size_t i = 0; i < missing_count && strlen(text) + strlen(missing[i]) + 8 < sizeof text; i++) {
-    if (i) strcat(text, ", ");
-    strcat(text, missing[i]);
-  }
-  strcat(text, "\n");
-  if (write(2, text, strlen(text)) < 0) return;
+  char text[4096] = "";
+  size_t at = 0;
+  for (size_t i = 0; i < missing_count && at < sizeof text; i++)
+    at += snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "", missing[i]);
+  if (missing_count) dprintf(2, "gpu-repro: this CUDA runtime does not have %s\n", text);
 }
 
 }  // namespace

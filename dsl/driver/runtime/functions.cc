@@ -22,7 +22,7 @@ constexpr Attribute VALUES[] = {0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14};
 template <typename Body>
 Error with_kernel(const void *host, Body body) {
   return call([&] {
-    Kernel kernel;
+    Kernel kernel = nullptr;
     Error error = kernel_of(host, &kernel);
     return error ? error : body(kernel);
   });
@@ -31,14 +31,14 @@ Error with_kernel(const void *host, Body body) {
 template <typename Body>
 Error with_function(const void *host, Body body) {
   return with_kernel(host, [&](Kernel kernel) {
-    Function function;
+    Function function = nullptr;
     Error error = driver::cuKernelGetFunction(&function, kernel);
     return error ? error : body(function);
   });
 }
 
 Error attributes_of(FunctionAttributes *attributes, Kernel kernel) {
-  int device = current_device(), sizes[4];
+  int device = current_device(), sizes[4] = {};
   *attributes = {};
   for (Attribute i = SHARED_BYTES; i <= LOCAL_BYTES; i++)
     if (Error error = driver::cuKernelGetAttribute(&sizes[i], i, kernel, device)) return error;

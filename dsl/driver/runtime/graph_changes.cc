@@ -20,8 +20,8 @@ namespace {
 
 // Gives a node the copy: one of an executable graph, unless `exec` is null.
 Error set_copy(GraphExec exec, Node node, const Copy3D &copy) {
-  DriverCopy3D converted;
-  Context context;
+  DriverCopy3D converted = {};
+  Context context = nullptr;
   if (Error error = convert_copy(copy, &converted)) return error;
   if (!exec) return driver::cuGraphMemcpyNodeSetParams(node, &converted);
   if (Error error = current_context(&context)) return error;
@@ -30,14 +30,14 @@ Error set_copy(GraphExec exec, Node node, const Copy3D &copy) {
 
 Error set_copy_to(GraphExec exec, Node node, const void *variable, const void *source, size_t bytes, size_t offset,
                   CopyKind kind) {
-  void *target;
+  void *target = nullptr;
   if (Error error = part_of(variable, offset, bytes, &target)) return error;
   return set_copy(exec, node, linear_copy(target, source, bytes, kind));
 }
 
 Error set_copy_from(GraphExec exec, Node node, void *target, const void *variable, size_t bytes, size_t offset,
                     CopyKind kind) {
-  void *source;
+  void *source = nullptr;
   if (Error error = part_of(variable, offset, bytes, &source)) return error;
   return set_copy(exec, node, linear_copy(target, source, bytes, kind));
 }
@@ -46,7 +46,7 @@ Error set_copy_from(GraphExec exec, Node node, void *target, const void *variabl
 
 API Error cudaGraphKernelNodeSetParams(Node node, const KernelNode *kernel) {
   return call([&] {
-    DriverKernelNode converted;
+    DriverKernelNode converted = {};
     Error error = convert_kernel_node(kernel, &converted);
     return error ? error : driver::cuGraphKernelNodeSetParams_v2(node, &converted);
   });
@@ -90,7 +90,7 @@ API Error cudaGraphEventWaitNodeSetEvent(Node node, Event event) {
 
 API Error cudaGraphExecKernelNodeSetParams(GraphExec exec, Node node, const KernelNode *kernel) {
   return call([&] {
-    DriverKernelNode converted;
+    DriverKernelNode converted = {};
     Error error = convert_kernel_node(kernel, &converted);
     return error ? error : driver::cuGraphExecKernelNodeSetParams_v2(exec, node, &converted);
   });
@@ -117,7 +117,7 @@ API Error cudaGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, Node node, 
 
 API Error cudaGraphExecMemsetNodeSetParams(GraphExec exec, Node node, const FillNode *fill) {
   return call([&] {
-    Context context;
+    Context context = nullptr;
     Error error = current_context(&context);
     return error ? error : driver::cuGraphExecMemsetNodeSetParams(exec, node, fill, context);
   });

@@ -47,8 +47,8 @@ Error convert_kernel_node(const KernelNode *node, DriverKernelNode *converted) {
 namespace {
 
 Error add_copy(Node *node, Graph graph, const Node *after, size_t count, const Copy3D &copy) {
-  DriverCopy3D converted;
-  Context context;
+  DriverCopy3D converted = {};
+  Context context = nullptr;
   if (Error error = convert_copy(copy, &converted)) return error;
   if (Error error = current_context(&context)) return error;
   return driver::cuGraphAddMemcpyNode(node, graph, after, count, &converted, context);
@@ -61,17 +61,17 @@ struct CopyBody {
 };
 struct DriverCopyBody {
   int flags, reserved;
-  Context context;
+  Context context = nullptr;
   DriverCopy3D copy;
 };
 
 // Parameters of any kind of node; those that neither have a kernel nor a copy are the same in both interfaces.
 Error convert_parameters(const NodeParameters &from, NodeParameters *to) {
   *to = from;
-  Context context;
+  Context context = nullptr;
   if (Error error = current_context(&context)) return error;
   if (from.type == KERNEL_NODE) {
-    DriverKernelNode kernel;
+    DriverKernelNode kernel = {};
     if (Error error = convert_kernel_node((const KernelNode *)from.body, &kernel)) return error;
     memcpy(to->body, &kernel, sizeof kernel);
   } else if (from.type == COPY_NODE) {
@@ -90,7 +90,7 @@ Error convert_parameters(const NodeParameters &from, NodeParameters *to) {
 
 API Error cudaGraphAddKernelNode(Node *node, Graph graph, const Node *after, size_t count, const KernelNode *kernel) {
   return call([&] {
-    DriverKernelNode converted;
+    DriverKernelNode converted = {};
     Error error = convert_kernel_node(kernel, &converted);
     return error ? error : driver::cuGraphAddKernelNode_v2(node, graph, after, count, &converted);
   });
@@ -108,7 +108,7 @@ API Error cudaGraphAddMemcpyNode1D(Node *node, Graph graph, const Node *after, s
 API Error cudaGraphAddMemcpyNodeToSymbol(Node *node, Graph graph, const Node *after, size_t count, const void *variable,
                                          const void *source, size_t bytes, size_t offset, CopyKind kind) {
   return call([&] {
-    void *target;
+    void *target = nullptr;
     if (Error error = part_of(variable, offset, bytes, &target)) return error;
     return add_copy(node, graph, after, count, linear_copy(target, source, bytes, kind));
   });
@@ -117,7 +117,7 @@ API Error cudaGraphAddMemcpyNodeToSymbol(Node *node, Graph graph, const Node *af
 API Error cudaGraphAddMemcpyNodeFromSymbol(Node *node, Graph graph, const Node *after, size_t count, void *target,
                                            const void *variable, size_t bytes, size_t offset, CopyKind kind) {
   return call([&] {
-    void *source;
+    void *source = nullptr;
     if (Error error = part_of(variable, offset, bytes, &source)) return error;
     return add_copy(node, graph, after, count, linear_copy(target, source, bytes, kind));
   });
@@ -125,7 +125,7 @@ API Error cudaGraphAddMemcpyNodeFromSymbol(Node *node, Graph graph, const Node *
 
 API Error cudaGraphAddMemsetNode(Node *node, Graph graph, const Node *after, size_t count, const FillNode *fill) {
   return call([&] {
-    Context context;
+    Context context = nullptr;
     Error error = current_context(&context);
     return error ? error : driver::cuGraphAddMemsetNode(node, graph, after, count, fill, context);
   });
@@ -162,7 +162,7 @@ API Error cudaGraphAddMemFreeNode(Node *node, Graph graph, const Node *after, si
 static Error add_node(Node *node, Graph graph, const Node *after, const void *edges, size_t count,
                       NodeParameters *parameters) {
   return call([&] {
-    NodeParameters converted;
+    NodeParameters converted = {};
     if (!parameters) return (Error)INVALID_VALUE;
     if (Error error = convert_parameters(*parameters, &converted)) return error;
     Error error = driver::cuGraphAddNode_v2(node, graph, after, edges, count, &converted);
@@ -189,7 +189,7 @@ API Error cudaGraphAddNode(Node *node, Graph graph, const Node *after, const voi
 
 API Error cudaGraphNodeSetParams(Node node, NodeParameters *parameters) {
   return call([&] {
-    NodeParameters converted;
+    NodeParameters converted = {};
     Error error = convert_parameters(*parameters, &converted);
     return error ? error : driver::cuGraphNodeSetParams(node, &converted);
   });
@@ -197,7 +197,7 @@ API Error cudaGraphNodeSetParams(Node node, NodeParameters *parameters) {
 
 API Error cudaGraphExecNodeSetParams(GraphExec exec, Node node, NodeParameters *parameters) {
   return call([&] {
-    NodeParameters converted;
+    NodeParameters converted = {};
     Error error = convert_parameters(*parameters, &converted);
     return error ? error : driver::cuGraphExecNodeSetParams(exec, node, &converted);
   });

@@ -87,7 +87,7 @@ PER_THREAD(__cudaLaunchKernel);
 API Error cudaLaunchKernel(const void *function, Dim3 grid, Dim3 block, void **arguments, size_t shared_bytes,
                            Stream stream) {
   return call([&] {
-    Kernel kernel;
+    Kernel kernel = nullptr;
     Error error = kernel_of(function, &kernel);
     return error ? error : launch(kernel, grid, block, arguments, shared_bytes, stream);
   });
@@ -97,7 +97,7 @@ PER_THREAD(cudaLaunchKernel);
 API Error cudaLaunchCooperativeKernel(const void *function, Dim3 grid, Dim3 block, void **arguments,
                                       size_t shared_bytes, Stream stream) {
   return call([&] {
-    Kernel kernel;
+    Kernel kernel = nullptr;
     if (Error error = kernel_of(function, &kernel)) return error;
     if (Error error = check_shape(grid, block)) return error;
     return driver::cuLaunchCooperativeKernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
@@ -109,7 +109,7 @@ PER_THREAD(cudaLaunchCooperativeKernel);
 static Error launch_configured(const LaunchConfig *config, const void *function, void **arguments, Stream stream) {
   if (!config) return remember(INVALID_VALUE);
   return call([&] {
-    Kernel kernel;
+    Kernel kernel = nullptr;
     if (Error error = kernel_of(function, &kernel)) return error;
     if (Error error = check_shape(config->grid, config->block)) return error;
     DriverLaunchConfig converted = {config->grid, config->block,      (u32)config->shared_bytes,

@@ -163,7 +163,7 @@ API Error cudaGetDeviceProperties_v2(DeviceProperties *properties, int ordinal) 
 
 // The function under its first name has the structure of CUDA 11, which ends sooner.
 API Error cudaGetDeviceProperties(DeviceProperties *properties, int ordinal) {
-  DeviceProperties all;
+  DeviceProperties all = {};
   if (Error error = cudaGetDeviceProperties_v2(&all, ordinal)) return error;
   memcpy(properties, &all, offsetof(DeviceProperties, hostRegisterSupported));
   return SUCCESS;

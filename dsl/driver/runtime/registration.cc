@@ -29,7 +29,7 @@ struct Symbol {
   void **managed;  // the host's pointer to a managed variable
   size_t bytes;
   bool variable;
-  Kernel kernel;
+  Kernel kernel = nullptr;
   Address address;
 };
 
@@ -150,8 +150,8 @@ Error variable_of(const void *host, Address *address, size_t *bytes) {
 }
 
 Error part_of(const void *variable, size_t offset, size_t bytes, void **address) {
-  Address start;
-  size_t size;
+  Address start = 0;
+  size_t size = 0;
   if (Error error = variable_of(variable, &start, &size)) return error;
   if (offset > size || bytes > size - offset) return INVALID_VALUE;
   *address = (void *)(start + offset);
