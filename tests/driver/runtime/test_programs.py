@@ -14,7 +14,7 @@ import pytest
 from dsl import driver
 
 PROGRAMS = Path(__file__).with_name("programs")
-SLOW = {"cub", "thrust"}  # nvcc needs long for their headers
+QUICK = {"errors", "graphs", "launch", "managed", "symbols"}  # that run every time
 
 pytestmark = pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc")
 
@@ -36,13 +36,21 @@ def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def names() -> list[object]:
     found = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
-    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in found]
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in found]
 
 
 @pytest.mark.parametrize("name", names())
 def test_program(name, tmp_path):
     done = run(built(name, tmp_path))
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["barriers", "boxes", "cooperative", "graphs", "launch", "streams"])
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_no_finding_in_a_right_program(name, seed, tmp_path):
+    done = run(built(name, tmp_path), GPU_REPRO_CHECK="all", GPU_REPRO_SEED=seed)
+    assert (done.returncode, done.stdout.splitlines()[-1:], done.stderr) == (0, ["right"], "")
 
 
 @pytest.mark.parametrize("name", ["launch", "symbols", "streams"])
