@@ -78,7 +78,7 @@ def samples(checkout: Path, part: str = "") -> Iterator[Sample]:
 
 
 def build(sample: Sample, folder: Path, library_folder: Path) -> str:
-    """Build a sample in `folder`, a copy of its own, as a program of its name; the reason if that fails."""
+    """Build a sample as a program in `folder`, which is a copy of its folder; the reason if that fails."""
     common = sample.folder.parents[2] / "Common"
     paths = [f"-I{common}", f"-I{common / 'UtilNPP'}", f"-I{sample.folder}", f"-L{library_folder}", "-lcuda"]
     separate = ["-rdc=true", "-lcudadevrt"] * sample.folder.name.startswith("cdp")

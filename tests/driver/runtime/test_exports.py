@@ -1,4 +1,4 @@
-"""The CUDA runtime exports every function of NVIDIA's, under the version that programs ask for."""
+"""The CUDA runtime exports every function of the runtime by NVIDIA, under the version that programs ask for."""
 
 from __future__ import annotations
 

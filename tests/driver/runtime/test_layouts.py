@@ -28,7 +28,7 @@ SYNTAX = [
     os.devnull,
 ]
 
-# Offsets of cudaDeviceProp in CUDA 12.9, of fields that stand before and after each change between 12 and 13.
+# Offsets of cudaDeviceProp in CUDA 12.9, of fields before and after each change between 12 and 13.
 IN_12 = {
     **{"luid": 272, "totalGlobalMem": 288, "maxGridSize": 336, "clockRate": 348, "totalConstMem": 352},
     **{"deviceOverlap": 384, "multiProcessorCount": 388, "kernelExecTimeoutEnabled": 392, "computeMode": 404},
@@ -48,7 +48,7 @@ def problems(*arguments: str, text: str = "") -> str:
 
 
 @pytest.mark.skipif(not (HEADERS / "cuda_runtime_api.h").exists(), reason="the headers of CUDA 13 are not installed")
-def test_structures_are_those_of_the_headers():
+def test_structures_match_the_headers():
     assert problems("-DCUDART_MAJOR=13", "-I", str(HEADERS), str(HERE / "layouts.cc")) == ""
 
 

@@ -67,12 +67,12 @@ def test_printing_comes_in_order(tmp_path):
     assert lines == ["before", "hello 7 from 0, 1.75 text", "hello 7 from 1, 1.75 text", "after", "right"]
 
 
-def test_what_is_missing_is_named_once(tmp_path):
+def test_missing_functions_are_named_once(tmp_path):
     done = run(built("unsupported", tmp_path))
     assert done.stderr.count("gpu-repro: this CUDA runtime does not have cudaIpcGetMemHandle\n") == 1
 
 
-def test_a_program_without_a_driver_is_told_so(tmp_path):
+def test_a_program_without_a_driver_gets_an_error(tmp_path):
     shutil.copy(driver.library_folder() / "libcudart.so.13", tmp_path)
     done = run(built("printing", tmp_path), LD_LIBRARY_PATH=str(tmp_path))
     assert done.returncode == 2
