@@ -30,11 +30,11 @@ Value per_thread(Value value) {
   return value;
 }
 
-template <auto FUNCTION>
+template <auto TARGET>
 struct PerThread;
-template <typename... Arguments, Error (*FUNCTION)(Arguments...)>
-struct PerThread<FUNCTION> {
-  static Error call(Arguments... arguments) { return FUNCTION(per_thread(arguments)...); }
+template <typename... Arguments, Error (*TARGET)(Arguments...)>
+struct PerThread<TARGET> {
+  static Error call(Arguments... arguments) { return TARGET(per_thread(arguments)...); }
 };
 
 // Exports NAME_ptsz: `name` with the thread's stream in the place of the default stream. The name is an indirect
