@@ -14,7 +14,8 @@ class Report:
     """The findings of one process. GPU_REPRO_REPORT names the file, which any number of processes may add to."""
 
     def __init__(self, process: int) -> None:
-        self._process, self._file = process, variables.value(variables.REPORT)
+        self._file = variables.value(variables.REPORT)
+        self._program = {"process": process, "command": _command(process)}
 
     def failed(self, error: BaseException, result: int) -> None:
         """A launch was refused or its kernel failed; the program got `result`."""
@@ -28,8 +29,19 @@ class Report:
         print(text, file=sys.stderr)
         if not self._file:
             return
-        row = {"process": self._process, "level": level, "result": result, "kind": kind, "text": text} | (
-            {"finding": finding} if finding else {}
+        row = (
+            self._program
+            | {"level": level, "result": result, "kind": kind, "text": text}
+            | ({"finding": finding} if finding else {})
         )
         with open(self._file, "ab") as file:  # one write: processes may share it
             file.write(json.dumps(row).encode() + b"\n")
+
+
+def _command(process: int) -> list[str]:
+    """The command line of a process; proc(5)."""
+    try:
+        with open(f"/proc/{process}/cmdline", "rb") as file:
+            return file.read().decode(errors="replace").rstrip("\0").split("\0")
+    except OSError:
+        return ["?"]

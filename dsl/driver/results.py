@@ -28,10 +28,8 @@ def of_call(error: BaseException) -> int | None:
 
 
 def of_kernel(error: BaseException) -> int:
-    """The error that a GPU would have; SUCCESS for what checks alone find."""
-    outcome = outcome_of(error)
-    if outcome is None:
-        return LAUNCH_FAILED
+    """The error that a GPU would have. A kernel that a check ended failed too: it has not written everything."""
+    outcome = outcome_of(error) or {}
     if (outcome.get("finding") or {}).get("message", "").startswith("assertion failed: "):
         return ASSERT
-    return _OF_KERNELS.get(outcome.get("kind") or outcome.get("outcome", ""), SUCCESS)
+    return _OF_KERNELS.get(outcome.get("kind") or outcome.get("outcome", ""), LAUNCH_FAILED)

@@ -25,6 +25,7 @@ from harness.cli import (
     reduce_command,
     run_command,
 )
+from harness.cli.exec import exec_command
 from harness.cli.fix import fix_command
 from harness.cli.golden import golden_commands
 from harness.cli.outcomes import outcomes_command
@@ -133,7 +134,7 @@ def _parsed(parser: argparse.ArgumentParser, asked: argparse.ArgumentParser, giv
     """The arguments. Claims and a program's arguments may follow options; all after `--` belongs to the program."""
     head = (
         given[: given.index("--")]
-        if given[:1] in (["run"], ["reduce"], ["bisect"], ["fix"]) and "--" in given
+        if given[:1] in (["run"], ["reduce"], ["bisect"], ["fix"], ["exec"]) and "--" in given
         else given
     )
     arguments, left = parser.parse_known_args(head)
@@ -162,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     capsule_commands.add(groups["replay"])
     golden_commands.add_replay(groups["replay"])
     cache_command.add(groups["cache"])
+    exec_command.add(commands)
     for one in (fix_command, outcomes_command, capture_command, reduce_command, bisect_command, issue_command):
         one.add(commands)
     completion_command.add(commands, _parser)

@@ -112,14 +112,14 @@ def add(commands: Any) -> None:
     run.add_argument("--full-traceback", action="store_true", help="show frames inside the compiler in tracebacks")
     run.add_argument(
         "--finding-status",
-        type=_status,
+        type=exit_status,
         metavar="N",
         help="exit with N, not 1, if a kernel of a script failed and the script itself did not choose a status",
     )
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
 
 
-def _status(text: str) -> int:
+def exit_status(text: str) -> int:
     """An exit status, 0-255."""
     if not text.isdecimal() or int(text) > 255:
         raise argparse.ArgumentTypeError(f"must be 0-255, got {text}")

@@ -70,7 +70,7 @@ class Finding:
 
 def of(outcome: Outcome, repro: Repro, root: Path) -> list[Finding]:
     """The findings: how the run ended, if it did not give outputs, then the warnings that it printed."""
-    reader = _Reader(repro, root)
+    reader = _Reader(repro.path, root)
     told = outcome.detail.get("finding")
     found = [reader.reported(told)] if told else []
     if not found and outcome.kind in ("error", "exited"):
@@ -84,15 +84,20 @@ def of(outcome: Outcome, repro: Repro, root: Path) -> list[Finding]:
 
 def notes(outcome: Outcome, repro: Repro, root: Path) -> list[str]:
     """What `--notes` found, a line each."""
-    told = [each for each in _Reader(repro, root).warnings(outcome.stderr) if each.id in _NOTES]
+    told = [each for each in _Reader(repro.path, root).warnings(outcome.stderr) if each.id in _NOTES]
     return [f"{each.place.file}:{each.place.line}: {each.message}" for each in told if each.place]
+
+
+def told(finding: dict[str, Any], path: Path, root: Path) -> Finding:
+    """A finding that the device told of the program at `path`."""
+    return _Reader(path, root).reported(finding)
 
 
 def claim_fails(status: str, reason: str, text: str, repro: Repro, root: Path) -> Finding:
     """A claim that failed without a finding, such as a value that differs; its place is the claim in the file."""
     name = "CONTRADICTED" if status == "contradicted" else "CLAIM_FAILS"
     first = next((line for line in text.splitlines() if line.strip()), "")
-    place = Place(_Reader(repro, root).file(str(repro.path)), _line_of_claim(repro))
+    place = Place(_Reader(repro.path, root).file(str(repro.path)), _line_of_claim(repro))
     return Finding(name, finding_rules.ERROR, f"{reason}: {first}" if first else reason, place)
 
 
@@ -107,8 +112,8 @@ def _line_of_claim(repro: Repro) -> int:
 class _Reader:
     """Reads the texts about one file."""
 
-    def __init__(self, repro: Repro, root: Path) -> None:
-        self.path, self.root = repro.path, root.resolve()
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path, self.root = path, root.resolve()
 
     def file(self, name: str) -> str:
         """A file as reports name it: relative to the project, with `/`; of a host the file here."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dsl import driver
+from dsl.driver import clients
 from tests.driver.conftest import environment
 
 TIMEOUT_S = 500
@@ -155,3 +156,12 @@ def test_unmodified_packages(packages, program, tmp_path):
         env=environment() | triton, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0 and done.stdout.endswith("right\n"), done.stdout + done.stderr
+
+
+def test_the_libraries_come_first_and_the_rest_stays(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(tmp_path))
+    made = clients.environment({"LD_LIBRARY_PATH": "/a:/b", "HOME": "/home/me"}, tmp_path / "lib")
+    assert made["LD_LIBRARY_PATH"] == f"{tmp_path}/lib:/a:/b" and made["HOME"] == "/home/me"
+    assert made["GPU_REPRO_HELPER_PYTHON"] == sys.executable
+    assert made["TRITON_LIBCUDA_PATH"] == f"{tmp_path}/lib" and made["TRITON_CACHE_DIR"] == f"{tmp_path}/triton"
+    assert clients.environment({}, tmp_path)["LD_LIBRARY_PATH"] == str(tmp_path)

@@ -14,11 +14,11 @@ BODY = """
 """
 
 
-def test_a_race_is_reported_and_cuda_has_no_error(run, tmp_path):
+def test_a_race_is_reported_and_fails_the_launch(run, tmp_path):
     report = tmp_path / "report"
     text = run(BODY, RACE, GPU_REPRO_CHECK="race", GPU_REPRO_REPORT=str(report))
-    assert "NULL): 0\ncuCtxSynchronize(): 0\n" in text and "RACE" in text and "no barrier between" in text
-    assert '"result": 0, "kind": "race"' in report.read_text()
+    assert "NULL): 0\ncuCtxSynchronize(): 719\n" in text and "RACE" in text and "no barrier between" in text
+    assert '"result": 719, "kind": "race"' in report.read_text()
     assert "RACE" not in run(BODY, RACE)
 
 

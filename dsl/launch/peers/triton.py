@@ -19,18 +19,8 @@ _PTXAS = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")  # the second is f
 
 
 def prepare(cache_folder: str) -> Callable[[], None]:
-    """Set Triton's variables, for the process and what it starts; returns what undoes it.
-
-    `cache_folder`: what Triton compiles is kept below it, apart from what it compiles for a GPU. It needs a C compiler;
-    where the machine has none, it gets the one of the package ziglang, if that is installed.
-    """
-    folder = os.path.join(cache_folder, "triton")
-    names = {
-        "TRITON_LIBCUDA_PATH": str(_HERE / "link"),
-        "TRITON_CACHE_DIR": folder,
-        **dict.fromkeys(_PTXAS, str(_HERE / "ptxas")),
-        **_compiler(folder),
-    }
+    """Set the variables for this process and what it starts; returns what undoes it."""
+    names = variables(cache_folder, _HERE / "link")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(names)
 
@@ -42,6 +32,17 @@ def prepare(cache_folder: str) -> Callable[[], None]:
                 os.environ[name] = value
 
     return undo
+
+
+def variables(cache_folder: str, libraries: Path) -> dict[str, str]:
+    """The variables by which Triton uses the driver in a folder, its PTX as the image and a cache of its own.
+
+    `cache_folder`: what Triton compiles is kept below it, apart from what it compiles for a GPU. It needs a C compiler;
+    where the machine has none, it gets the one of the package ziglang, if that is installed.
+    """
+    folder = os.path.join(cache_folder, "triton")
+    names = {"TRITON_LIBCUDA_PATH": str(libraries), "TRITON_CACHE_DIR": folder}
+    return names | dict.fromkeys(_PTXAS, str(_HERE / "ptxas")) | _compiler(folder)
 
 
 def _compiler(folder: str) -> dict[str, str]:
