@@ -1,4 +1,4 @@
-"""What the emulator found in the kernels of a program's processes, as tables of reports."""
+"""The findings in the kernels of a program's processes, as tables of reports."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def prepare(cache_folder: str) -> Callable[[], None]:
 
 
 def variables(cache_folder: str, libraries: Path) -> dict[str, str]:
-    """The variables by which Triton uses the driver in a folder, its PTX as the image and a cache of its own.
+    """The variables by which Triton uses the driver in a folder, its PTX as the image and a separate cache.
 
     `cache_folder`: what Triton compiles is kept below it, apart from what it compiles for a GPU. It needs a C compiler;
     where the machine has none, it gets the one of the package ziglang, if that is installed.

@@ -35,7 +35,7 @@ run on the CPU and are checked. Nothing on the machine is replaced. The processe
 A program finds these libraries if it loads libcuda.so.1 and libcudart.so.12 or .13 at run time. nvcc links its runtime
 into a program unless it gets `-cudart shared`. Machine code does not run: the program needs PTX (docs/driver.md).
 
-Exit status: that of the program, 128 and the number of the signal that ended it, 124 after --timeout, 130 after Ctrl-C;
+Exit status: as the program ends, 128 and the number of the signal that ended it, 124 after --timeout, 130 after Ctrl-C;
 1 if the program ended with 0 and an error was found (--finding-status); 2 wrong usage, 3 it could not be run.
 """
 _LIBDIR = """\

@@ -20,7 +20,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], timeout_s: float
     """The exit status of a program: its own, 128 and the number of a signal that ended it, 124 after the timeout, 130
     after Ctrl-C, which the program gets too. `output`: a file descriptor in place of standard output.
 
-    What it started and left behind is killed.
+    Processes that it started and that still run are killed.
     """
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     process = subprocess.Popen(command, env=dict(environment), stdout=output)
