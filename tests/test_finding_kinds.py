@@ -42,7 +42,7 @@ def test_levels_and_outcomes():
     for name, kind in KINDS.items():
         assert bool(kind.outcome) == (kind.level == ERROR), name
     errors = {kind.outcome for kind in KINDS.values()} - {"", "rejected", "trap", "deadlock"}
-    faults_without_a_name = {"exited_block", "mbarrier_not_visible"}  # outcome = "fault"
+    faults_without_a_name = {"exited_block", "block_not_started", "mbarrier_not_visible"}  # outcome = "fault"
     assert errors - {*MEANINGS} == faults_without_a_name
 
 

@@ -1,6 +1,7 @@
 """Findings on standard error and in a file."""
 
 import json
+import os
 
 from dsl import exceptions
 from dsl.driver.report import Report
@@ -20,7 +21,7 @@ def test_findings_are_printed_and_added_to_the_file(tmp_path, monkeypatch, capsy
     Report(8).warned("a warning")
     rows = [json.loads(line) for line in (tmp_path / "report").read_text().splitlines()]
     assert [row["process"] for row in rows] == [7, 8, 8] and rows[0] == {
-        "process": 7, "level": "error", "result": 0, "kind": "race", "text": "RACE: two writes", "finding": FAULT,
+        "process": 7, "command": rows[0]["command"], "level": "error", "result": 0, "kind": "race", "text": "RACE: two writes", "finding": FAULT,
     }  # fmt: skip
     assert rows[2]["level"] == "warning" and rows[2]["text"] == "a warning"
     assert capsys.readouterr().err == "RACE: two writes\nRACE: two writes\na warning\n"
@@ -30,3 +31,9 @@ def test_without_a_file_it_is_printed(monkeypatch, capsys):
     monkeypatch.delenv("GPU_REPRO_REPORT", raising=False)
     Report(7).failed(ValueError("wrong"), 1)
     assert capsys.readouterr().err == "wrong\n"
+
+
+def test_a_process_is_named_by_its_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPU_REPRO_REPORT", str(tmp_path / "report"))
+    Report(os.getpid()).warned("a warning")
+    assert "pytest" in " ".join(json.loads((tmp_path / "report").read_text())["command"])

@@ -17,6 +17,7 @@ DISTRIBUTIONS = {
     "cuda": "cuda-python",
     "quadrants": "quadrants",
     "tvm": "apache-tvm",
+    "triton": "triton",
 }
 
 

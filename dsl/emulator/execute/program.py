@@ -67,7 +67,7 @@ class Program:
 
     def _begin(self, ptx: str, gpu_model: str) -> None:
         self.ptx, self.gpu_model, self.tensor_core = ptx, gpu_model, tensor_core.of_gpu(gpu_model)
-        self.sha256 = _digest(ptx, gpu_model)
+        self.sha256, self.uses_heap = _digest(ptx, gpu_model), "malloc" in ptx
         self._code: dict[tuple[str, bool, tuple], Code] = {}
         self._seeded: dict[tuple[str, tuple], Code] = {}
         self._lock = threading.Lock()
@@ -214,7 +214,7 @@ class Program:
 
     def allocations(self) -> list[Allocation]:
         """The module's own variables, and the heap of device code, for bounds checks."""
-        return self._variables.allocations + heap.allocations("malloc" in self.ptx)
+        return self._variables.allocations + heap.allocations(self.uses_heap)
 
     @property
     def variables_address(self) -> int:

@@ -20,7 +20,7 @@ from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, LOAD, STORE, TILE_STORE, UPDATES
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, LOAD, STORE, UPDATES
 from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
@@ -53,6 +53,7 @@ class Checked(Thread):
         self.places_of_sites: list[tuple] = []
         self.loaded = "0"  # the bytes nobody wrote of the load being emitted
         self.loaded_site, self.loaded_address = 0, ""
+        self.writes_rows: Instr | None = None  # whose C++ looks for races
 
     # ** told by emitters
 
@@ -102,7 +103,7 @@ class Checked(Thread):
         kind |= self.more_kinds.get(id(instr), 0)
         address = self.cast("ptrtoint", pointer, "ptr", "i64")
         site = self.site(instr)
-        if RACE in self.checks and space != "local" and not instr.traits & TILE_STORE:
+        if RACE in self.checks and space != "local" and self.writes_rows is not instr:
             if self.order_kinds & orders.BY_PLACE and kind & access.STRONG and not kind & access.OBJECT:
                 place = self._synchronise(instr, address, kind, pointer, size_bytes)
             if self.order_kinds & orders.OBSERVED:
@@ -150,6 +151,7 @@ class Checked(Thread):
     def check_of_rows(self, instr: Instr) -> tuple[str, int]:
         if RACE not in self.checks:
             return super().check_of_rows(instr)
+        self.writes_rows = instr
         return str(self.site(instr) + 1), access.WRITE | self.more_kinds.get(id(instr), 0)
 
     def rows_written(self, is_right: str) -> None:

@@ -60,9 +60,9 @@ def ldmatrix(body, instr):
 def stmatrix(body, instr):
     """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
     count, transpose = _form(instr)
+    site, kind = body.check_of_rows(instr)
     row = _row(body, instr, instr.operands[0], count)
     values = [(body.read(value, 32), 32) for value in instr.operands[1].items]
-    site, kind = body.check_of_rows(instr)
     words = [(row, 64), *values, *[("0", 32)] * (4 - count), (site, 32), (str(kind), 32)]
     area = _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
     place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + 2}")
