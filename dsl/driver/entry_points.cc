@@ -1,4 +1,6 @@
 // How programs find functions.  CUDA driver API: driver entry point access.
+#include <dlfcn.h>
+
 #include "unsupported.h"
 
 using namespace driver;
@@ -38,9 +40,11 @@ API(cuGetExportTable)(const void **table, const u8 *id) {
   *table = nullptr;
   if (!is_told && !memcmp(id, RUNTIME, sizeof RUNTIME)) {
     is_told = true;
-    tell(
-        "this program has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver; fix: build it with "
-        "`nvcc -cudart shared`");
+    tell(dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD)
+             ? "PyTorch's kernels are machine code of GPUs; fix: run the program by `python -m dsl`, which computes them on "
+               "the CPU"
+             : "this program has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver; fix: build it with "
+               "`nvcc -cudart shared`");
   }
   return NOT_FOUND;
 }

@@ -80,6 +80,7 @@ def test_a_race_is_shown_at_the_line_with_tritons_word(run):
     assert (cured.stdout, cured.returncode) == ("[63, 62, 61]\n", 0), cured.stderr
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_c_compiler(run, tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -90,6 +91,7 @@ def test_a_machine_without_a_c_compiler(run, tmp_path, monkeypatch):
     assert run(IN_PLACE).stdout == "128.0 1.0\n"
 
 
+@pytest.mark.slow
 def test_its_kernels_are_shown(run):
     assert ".visible .entry double(" in run(IN_PLACE, "--show", "ptx").stdout
 

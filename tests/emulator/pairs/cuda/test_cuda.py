@@ -82,6 +82,7 @@ def compiler(needs) -> None:
         pytest.skip(f"this test needs nvcc {nvcc.VERSION}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_ptx_is_of_the_source(name, compiler):
     source = nvcc.FOLDER / f"{name}.cu"
@@ -89,6 +90,7 @@ def test_the_ptx_is_of_the_source(name, compiler):
         assert nvcc.compiled(source, is_right) == nvcc.kept(source, is_right).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_edits_cure(name, compiler, ptx, tmp_path):
     """All edits of a source are made at once, and each kernel that had one runs again."""
