@@ -34,13 +34,14 @@ API(cuGetProcAddress)(const char *name, void **found, int version, u64 flags) {
 
 // Private tables of NVIDIA's libraries. Their runtime asks for one when a program has it inside.
 API(cuGetExportTable)(const void **table, const u8 *id) {
-  static const u8 RUNTIME[] = {0xd4, 0x08, 0x20, 0x55};
+  static const u8 RUNTIME[][4] = {{0x6b, 0xd5, 0xfb, 0x6c}, {0xd4, 0x08, 0x20, 0x55}};
   static bool is_told;
   REFUSE_IF(!table || !id, INVALID_VALUE);
   *table = nullptr;
-  if (!is_told && !memcmp(id, RUNTIME, sizeof RUNTIME)) {
+  bool is_torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!is_told && (is_torch || !memcmp(id, RUNTIME[0], 4) || !memcmp(id, RUNTIME[1], 4))) {
     is_told = true;
-    tell(dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD)
+    tell(is_torch
              ? "PyTorch's kernels are machine code of GPUs; fix: run the program by `python -m dsl`, which computes them on "
                "the CPU"
              : "this program has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver; fix: build it with "

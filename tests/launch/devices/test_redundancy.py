@@ -19,7 +19,6 @@ from dsl.perturbation.statements import statements
 from tests.emulator.conftest import Machine
 from tests.emulator.diagnosis.cured_programs import Program
 from tests.emulator.pairs.test_pairs import PAIRS
-from tests.slow import rest_slow
 
 SEEDS = range(5)
 EXCHANGE = "st.shared.u32 [%mine], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%next]; st.global.u32 [%gt], %r1;\n"
@@ -175,8 +174,7 @@ def test_kernels_that_cannot_be_tried_have_no_note(name):
 
 @pytest.mark.parametrize(
     "pair",
-    rest_slow(PAIRS[::4] + [each for at, each in enumerate(PAIRS) if at % 4], len(PAIRS[::4])),
-    ids=lambda each: each.name,
+    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] if at % 4 else []) for at, each in enumerate(PAIRS)],
 )
 def test_each_note_about_a_right_kernel_holds(pair):
     shape = pair.grid, pair.block, pair.cluster

@@ -115,3 +115,19 @@ def test_the_program_of_the_page(tmp_path, monkeypatch):
     assert done.returncode == 1 and shown[0] == "$ repro exec ./turned" and shown[-1] == "1"
     for line in shown[1:-2]:
         assert line in (done.stdout + done.stderr).splitlines(), (line, done.stdout, done.stderr)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_a_program_with_nvidias_runtime_inside_gets_the_fix(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "static.cu").write_text(
+        "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return cudaGetLastError(); }\n"
+    )
+    subprocess.run(["nvcc", "-arch=sm_90", "static.cu", "-o", "static"], check=True, timeout=600)
+    done = execute("exec", "./static")
+    assert done.returncode and "build it with `nvcc -cudart shared`" in done.stderr, done.stderr
+
+
+def test_pytorch_gets_the_fix(programs):
+    done = execute("exec", sys.executable, "-c", "import torch; torch.ones(3, device='cuda')")
+    assert done.returncode == 1 and "run the program by `python -m dsl`" in done.stderr, done.stderr
