@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from dsl.driver import library_folder
+
 PTX = """.version 8.0
 .target sm_90a
 .address_size 64
@@ -45,6 +47,7 @@ print(list(numbers)[:3])
 @pytest.fixture
 def programs(tmp_path, monkeypatch):
     """The command lines of a right and a wrong program, in the working folder."""
+    library_folder()  # building it prints a line
     monkeypatch.chdir(tmp_path)
     for name, barrier in (("right", "bar.sync 0;"), ("wrong", "")):
         text = PROGRAM.replace("PTX.", repr(PTX.replace("BARRIER", barrier)) + ".")
