@@ -193,7 +193,7 @@ API(cuDeviceCanAccessPeer)(int *can, int device, int peer) {
 
 API(cuDeviceGetP2PAttribute)(int *, u32, int, int) {
   ENTER;
-  return INVALID_DEVICE;  // there are no two devices
+  return INVALID_DEVICE;  // one device has no peer
 }
 
 API(cuDeviceGetExecAffinitySupport)(int *is_supported, u32, int device) {

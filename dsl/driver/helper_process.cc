@@ -84,7 +84,7 @@ int become(void *argument) {
   _exit(127);
 }
 
-// A process between, which ends at once: so the helper is no child of the program, which may wait for its own.
+// A process between, which ends at once: so the helper is not a child of the program, which may wait for its own.
 int become_apart(void *argument) {
   static u8 stack[STACK_BYTES];
   _exit(clone(become, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, argument) < 0);

@@ -25,7 +25,7 @@ bool map(const Pages &pages, int flags, int file, u64 at) {
   return got != MAP_FAILED;
 }
 
-// Let the pages be device memory. What other threads write meanwhile may be lost.
+// Let the pages be device memory. Writes of other threads at that time may be lost.
 Result move_in(Registered *memory) {
   Pages pages(*memory);
   Address block;

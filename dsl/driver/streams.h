@@ -1,4 +1,4 @@
-// Streams. What is put into one is done before the call returns, so a stream is always empty.
+// Streams. Work is done before the call that adds it returns, so a stream is always empty.
 #pragma once
 #include "contexts.h"
 #include "work.h"

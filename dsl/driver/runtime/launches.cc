@@ -1,4 +1,4 @@
-// Launches of kernels: `<<<>>>` and the functions behind it.
+// Launches of kernels: `<<<>>>` and the functions that it becomes.
 #include "registration.h"
 
 DRIVER(cuLaunchKernel, Kernel, u32, u32, u32, u32, u32, u32, u32, Stream, void **, void **)
