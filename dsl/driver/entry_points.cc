@@ -42,8 +42,8 @@ API(cuGetExportTable)(const void **table, const u8 *id) {
   if (!is_told && (is_torch || !memcmp(id, RUNTIME[0], 4) || !memcmp(id, RUNTIME[1], 4))) {
     is_told = true;
     tell(is_torch
-             ? "PyTorch's kernels are machine code of GPUs; fix: run the program by `python -m dsl`, which computes them "
-               "on the CPU"
+             ? "PyTorch's kernels are machine code of GPUs; fix: run the program by `python -m dsl`, which computes "
+               "them on the CPU"
              : "this program has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver; fix: build it with "
                "`nvcc -cudart shared`");
   }
