@@ -23,5 +23,5 @@ def value(name: str, default: str = "") -> str:
 
 
 def former(name: str) -> str:
-    """The name in 0.1: DSL_CACHE for GPU_REPRO_CACHE."""
-    return name.replace("GPU_REPRO_", "DSL_")
+    """The name in 0.1: DSL_CACHE for GPU_REPRO_CACHE; "" if 0.1 had none."""
+    return "" if name in (SYNC_NOTES, HELPER_PYTHON, REPORT, SEED) else name.replace("GPU_REPRO_", "DSL_")

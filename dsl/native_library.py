@@ -203,7 +203,7 @@ def _build(of: _Library, plans: list[_Plan]) -> None:
             (plan.level, path, made) for plan in plans for path, made in plan.objects.items() if not made.exists()
         ]
         levels = " and ".join(plan.label for plan in plans)
-        print(f"gpu-repro: building the {of.home.name}'s {of.name} for {levels}, {len(missing)} files", file=sys.stderr)
+        print(f"gpu-repro: building the {of.name} of the emulator for {levels}, {len(missing)} files", file=sys.stderr)
         if of.home == HERE:
             _write(of.built / "shared.h", header_text().encode())
         missing.sort(key=lambda job: job[1].stat().st_size, reverse=True)  # the longest first

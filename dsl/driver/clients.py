@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dsl import environment_variables as variables
-from dsl.launch import disk_cache
-from dsl.launch.peers import triton
+from dsl.launch import disk_cache, triton_variables
 
 
 def environment(now: Mapping[str, str], folder: Path) -> dict[str, str]:
     """The variables of a program that is to use the libraries in a folder, made of those there are now."""
     path = ":".join([str(folder), *filter(None, [now.get("LD_LIBRARY_PATH")])])
     ours = {"LD_LIBRARY_PATH": path, variables.HELPER_PYTHON: sys.executable, "CUPY_COMPILE_WITH_PTX": "1"}
-    return {**now, **ours, **triton.variables(disk_cache.folder(), folder)}
+    return {**now, **ours, **triton_variables.variables(disk_cache.folder(), folder)}

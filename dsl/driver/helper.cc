@@ -1,7 +1,9 @@
 #include "helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -68,10 +70,24 @@ Result receive_answer(Answer *answer) {
   }
 }
 
+// No kernel runs from now on. The helper adds what it finds to the report (report.py); this it cannot add.
+void fail() {
+  has_failed = true;
+  const char *path = getenv("GPU_REPRO_REPORT");
+  int file = path && *path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (file < 0) return;
+  dprintf(file,
+          "{\"process\": %d, \"command\": [\"?\"], \"level\": \"error\", \"result\": %u, \"kind\": \"no_helper\", "
+          "\"text\": \"kernels did not run: the helper process has ended, or could not be started\"}\n",
+          getpid(), (u32)LAUNCH_FAILED);
+  close(file);
+}
+
 Result lost() {
   tell("the helper process, which runs the kernels, has ended");
   close(channel);
-  channel = -1, has_failed = true;
+  channel = -1;
+  fail();
   return LAUNCH_FAILED;
 }
 
@@ -79,7 +95,7 @@ bool start() {
   if (channel >= 0) return true;
   if (has_failed) return false;
   channel = start_helper(&wake);
-  has_failed = channel < 0;
+  if (channel < 0) fail();
   pending.clear();
   for (const Block &each : blocks()) pending.add({each.start, each.bytes});
   return !has_failed;

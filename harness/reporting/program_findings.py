@@ -22,7 +22,7 @@ def tables(report: Path, command: Sequence[str], status: int, root: Path) -> lis
     """
     rows = [row for line in report.read_bytes().splitlines() if (row := _row(line)) is not None]
     first = {"command": list(command), "process": None}
-    processes = {row["process"]: row for row in rows} or {None: first}
+    processes = {row["process"]: row for row in reversed(rows)} or {None: first}
     return [
         {
             "script": " ".join(about["command"]),

@@ -49,8 +49,7 @@ def problem(instr: Instr) -> str:
     rows = ROWS[instr.opcode]
     if any(all(each not in row.modifiers for row in rows) for each in instr.mods):
         return ""
-    problems = (form.problem(instr.mods) for row in rows for form in row.forms)
-    return min(problems, key=lambda each: (each[0], each[1].endswith("is missing"), each[1]))[1]
+    return min(form.problem(instr.mods) for row in rows for form in row.forms)[-1]
 
 
 def prepare(module: Module) -> Module:

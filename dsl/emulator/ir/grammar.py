@@ -52,8 +52,11 @@ class Form:
         of_modifiers = (self.groups[number].modifiers[each] for number, each in filled.items())
         return needs.strictest([self.least, *of_modifiers])
 
-    def problem(self, modifiers: Sequence[str]) -> tuple[int, str]:
-        """How many modifiers are wrong or missing, and what is wrong with the first."""
+    def problem(self, modifiers: Sequence[str]) -> tuple[int, bool, str]:
+        """How many modifiers are wrong or missing, whether none is wrong, and a sentence about the first.
+
+        The least of several forms is the nearest one: a modifier that does not fit tells more than one that is missing.
+        """
         filled, foreign = self._filled(modifiers)
         missing = self._missing(filled)
         rest = ".".join(each for each in modifiers if each not in foreign)
@@ -64,7 +67,7 @@ class Form:
             why = f"{' or '.join(names[:8])} is missing"
         else:
             why = f"the order must be `.{'.'.join(filled[number] for number in sorted(filled))}`"
-        return max(len(foreign) + len(missing), 1), why
+        return max(len(foreign) + len(missing), 1), not foreign, why
 
     def _filled(self, modifiers: Sequence[str]) -> tuple[dict[int, str], list[str]]:
         """The modifier of each group that has one, in the order that they are written in; and modifiers of no group."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsl import environment_variables as variables, native_library
 from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
-from dsl.launch import disk_cache
+from dsl.launch import disk_cache, triton_variables
 from dsl.launch.devices import native_launch
 from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.host_memory import HostMemory, Storage
@@ -20,7 +20,6 @@ from dsl.launch.devices.orders import Orders
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
 from dsl.launch.devices.redundancy import BUDGET_S, Redundancy
 from dsl.launch.devices.torch_mapping import torch_cuda
-from dsl.launch.peers import triton
 
 if TYPE_CHECKING:
     from dsl import emulator
@@ -424,7 +423,7 @@ def _answer_driver_calls(device: Emulated) -> Callable[[], None]:
 
     def of_triton(_: object) -> None:
         driver()
-        undo.append(triton.prepare(disk_cache.folder()))
+        undo.append(triton_variables.prepare(disk_cache.folder()))
 
     for name, use in (("cuda.bindings", bindings), ("triton", of_triton)):
         if name in sys.modules:

@@ -29,7 +29,7 @@ class _Lack(NamedTuple):
 
 
 def fix(between) -> Fix | None:
-    """The missing part of a flag that another thread of this block has read; None if there is no such flag."""
+    """The missing part of a flag that another thread of this block has read; None without such a flag."""
     found = _read_by_another(between)
     if found is None:
         return None

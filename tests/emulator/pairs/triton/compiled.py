@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 from pathlib import Path
 
@@ -29,8 +28,6 @@ KERNELS = {
 
 def compiled(name: str, is_right: bool, source: Path = SOURCE) -> str:
     """The PTX of a kernel of a file like kernels.py for sm_90; its `.file` is the file's name."""
-    for name_of_a_tool in [each for each in os.environ if each.startswith("TRITON_PTXAS")]:
-        del os.environ[name_of_a_tool]  # of a program that ran in this process
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource

@@ -64,6 +64,8 @@ def triton(needs_module, tmp_path, monkeypatch):
     needs_module("triton", "dev")
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
+    for name in ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"):  # of a program that ran in this process
+        monkeypatch.delenv(name, raising=False)
     import triton
 
     if triton.__version__ != compiled.VERSION:

@@ -75,6 +75,18 @@ def test_the_exit_status(programs, command, status):
     assert done.returncode == status, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "name"), [(["--gpu-model", "nothing"], "right"), (["--gpu-model", "nothing"], "careless")]
+)
+def test_kernels_that_do_not_run_are_an_error(programs, options, name):
+    """Also of a program that does not look at what the driver answers."""
+    careless = ["sh", "-c", " ".join(programs["right"]) + " 2>&1; true"]
+    done = execute("exec", "--json", *options, *(careless if name == "careless" else programs[name]))
+    result = result_of(done.stdout, done.returncode)
+    assert done.returncode == 1
+    assert [one["id"] for each in result["processes"] for one in each["findings"]] == ["NO_HELPER"]
+
+
 def test_options_of_the_program_are_its_own(programs):
     assert execute("exec", "echo", "--check", "-q").stdout == "--check -q\n"
     assert execute("exec", "--", "echo", "--", "-v").stdout == "-- -v\n"

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-_HERE = Path(__file__).parent
+_TOOLS = Path(__file__).with_name("triton_tools")
 _PTXAS = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")  # the second is for sm_100 and later
 
 
 def prepare(cache_folder: str) -> Callable[[], None]:
     """Set the variables for this process and what it starts; returns what undoes it."""
-    names = variables(cache_folder, _HERE / "link")
+    names = variables(cache_folder, _TOOLS)
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(names)
 
@@ -42,7 +42,7 @@ def variables(cache_folder: str, libraries: Path) -> dict[str, str]:
     """
     folder = os.path.join(cache_folder, "triton")
     names = {"TRITON_LIBCUDA_PATH": str(libraries), "TRITON_CACHE_DIR": folder}
-    return names | dict.fromkeys(_PTXAS, str(_HERE / "ptxas")) | _compiler(folder)
+    return names | dict.fromkeys(_PTXAS, str(_TOOLS / "ptxas")) | _compiler(folder)
 
 
 def _compiler(folder: str) -> dict[str, str]:

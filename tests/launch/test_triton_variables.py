@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dsl.launch.peers import triton
+from dsl.launch import triton_variables
 
 HEAD = """import torch, triton, triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -100,7 +100,7 @@ def test_the_variables_are_set_until_it_ends(monkeypatch, tmp_path):
     monkeypatch.setenv("TRITON_PTXAS_PATH", "/usr/bin/ptxas")
     monkeypatch.delenv("TRITON_LIBCUDA_PATH", raising=False)
     before = dict(os.environ)
-    undo = triton.prepare(str(tmp_path))
+    undo = triton_variables.prepare(str(tmp_path))
     image, ptx = tmp_path / "kernel.cubin", tmp_path / "kernel.ptx"
     ptx.write_text(".version 8.0\n")
     subprocess.run([os.environ["TRITON_PTXAS_PATH"], "-lineinfo", ptx, "--gpu-name=sm_90a", "-o", image], check=True)
