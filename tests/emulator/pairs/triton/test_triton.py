@@ -62,12 +62,13 @@ def test_the_right_one_is_silent(pair, ptx):
 def triton(needs_module, tmp_path, monkeypatch):
     """Triton of the version that made the PTX."""
     needs_module("triton", "dev")
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
-    for name in ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"):  # of a program that ran in this process
-        monkeypatch.delenv(name, raising=False)
     import triton
 
+    # after the import: where a session of an earlier test is still open, the import itself sets these
+    for name in ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
     if triton.__version__ != compiled.VERSION:
         pytest.skip(f"this test needs triton {compiled.VERSION}")
 
