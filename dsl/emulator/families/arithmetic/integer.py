@@ -34,8 +34,8 @@ def add_sub(operation: str):
         else:
             value = body.op(f"{operation} i{bits} {a}, {b}")
         if "cc" in instr.mods:
-            how = ("ult", value, a) if operation == "add" else ("ult", a, b)
-            set_carry(body, body.op(f"icmp {how[0]} i{bits} {how[1]}, {how[2]}"))
+            how = ("ult", value, a) if operation == "add" else ("uge", a, b)
+            set_carry(body, body.cmp(*how, f"i{bits}"))
         body.write(instr.operands[0], value, bits, kind in SIGNED)
 
     return emit
@@ -60,7 +60,11 @@ def _carry_slot(body) -> str:
 
 
 def set_carry(body, flag: str) -> None:
-    """CC.CF = flag; for subtraction it holds the borrow."""
+    """CC.CF = flag. The carry of a - b is that of a + ~b + 1, so it is set if nothing is borrowed.
+
+    The PTX ISA calls it the borrow, and does not define an addc after a sub.cc. The code that ptxas makes has one carry
+    for both, and nvcc's division of 128-bit integers relies on that.
+    """
     body.do(f"store i1 {flag}, ptr {_carry_slot(body)}")
 
 
@@ -76,7 +80,10 @@ def with_carry(operation: str):
 
 
 def _carry_chain(body, instr, operation, a, b, bits):
-    carry = body.op(f"zext i1 {body.get(_carry_slot(body), 'i1')} to i{bits}")
+    carry = body.get(_carry_slot(body), "i1")
+    if operation == "sub":
+        carry = body.not_(carry, "i1")
+    carry = body.op(f"zext i1 {carry} to i{bits}")
     intrinsic = f"@llvm.u{operation}.with.overflow.i{bits}"
     pair = f"{{ i{bits}, i1 }}"
     first = body.op(f"call {pair} {intrinsic}(i{bits} {a}, i{bits} {b})")
@@ -86,7 +93,8 @@ def _carry_chain(body, instr, operation, a, b, bits):
     if "cc" in instr.mods:
         one = body.op(f"extractvalue {pair} {first}, 1")
         two = body.op(f"extractvalue {pair} {second}, 1")
-        set_carry(body, body.or_(one, two, "i1"))
+        overflow = body.or_(one, two, "i1")
+        set_carry(body, overflow if operation == "add" else body.not_(overflow, "i1"))
     body.write(instr.operands[0], value, bits)
 
 

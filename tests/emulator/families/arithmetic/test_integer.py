@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -200,6 +202,25 @@ def test_carry_chain_adds_and_subtracts_128_bits(machine):
     np.testing.assert_array_equal(
         less, expect(lambda la, ha, lb, hb: ((ha << 64 | la) - (hb << 64 | lb)) >> 64, np.uint64, *operands)
     )
+
+
+@pytest.mark.parametrize("kind", ["u32", "u64"])
+def test_one_carry_serves_additions_and_subtractions(machine, kind):
+    """In the code that ptxas makes, a - b is a + ~b + 1: its carry is set if nothing is borrowed."""
+    bits = int(kind[1:])
+    operands = [patterns(kind, seed) for seed in (28, 29, 30, 31)]
+    cases = {
+        "sub.cc %x, %a, %b; addc %d, %c, %e": lambda a, b, c, e: c + e + (a >= b),
+        "add.cc %x, %a, %b; subc %d, %c, %e": lambda a, b, c, e: c - e - 1 + (a + b >> bits),
+        "sub.cc %x, %a, %b; subc.cc %x, %c, %e; addc %d, %a, %b": lambda a, b, c, e: a + b + (c >= e + (a < b)),
+        "add.cc %x, %a, %b; addc.cc %x, %c, %e; subc %d, %a, %b": lambda a, b, c, e: (
+            a - b - 1 + (c + e + (a + b >> bits) >> bits)
+        ),
+    }
+    for code, result in cases.items():
+        typed = re.sub(r"(add|sub)(c?)(.cc)? ", rf"\1\2\3.{kind} ", code)
+        got = machine.each(f"{{ .reg .b{bits} %x; {typed}; }}", *operands, out=TYPES[kind])
+        np.testing.assert_array_equal(got, expect(result, TYPES[kind], *operands), err_msg=code)
 
 
 def signed_bytes(word: int, signed: bool) -> list[int]:
