@@ -53,6 +53,11 @@ def globals_of(value: Any) -> dict[str, Any]:
     return {}
 
 
+def name_of(value: Any) -> str:
+    """The name in the definition of a function or class; functools.wraps gives a function the name of another."""
+    return value.__code__.co_name if isinstance(value, types.FunctionType) else value.__name__
+
+
 def _node_of(value: Any, tree: ast.Module) -> ast.AST | None:
     code = getattr(value, "_original_code", None) or getattr(value, "__code__", None)
     kinds = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef) if code else (ast.ClassDef,)
@@ -61,9 +66,9 @@ def _node_of(value: Any, tree: ast.Module) -> ast.AST | None:
         if not isinstance(node, kinds):
             continue
         if isinstance(node, ast.Lambda):
-            if value.__name__ == "<lambda>" and code and node.lineno == code.co_firstlineno:
+            if name_of(value) == "<lambda>" and code and node.lineno == code.co_firstlineno:
                 fitting.append(node)
-        elif node.name == value.__name__ and (code is None or first_line(node) == code.co_firstlineno):  # type: ignore[attr-defined]
+        elif node.name == name_of(value) and (code is None or first_line(node) == code.co_firstlineno):  # type: ignore[attr-defined]
             fitting.append(node)
     if code is not None and len(fitting) > 1:
         fitting = [each for each in fitting if _parameters(each) == _names(code)] or fitting
@@ -97,10 +102,8 @@ def _tree(text: str) -> ast.Module | None:
 
 def cells_of(value: Any) -> dict[str, types.CellType]:
     """The variables that a function, or the methods of a class, close over."""
-    functions = [value] if isinstance(value, types.FunctionType) else list(vars(value).values())
     found = {}
-    for function in functions:
-        function = undecorated(function)
+    for function in [value] if isinstance(value, types.FunctionType) else map(undecorated, vars(value).values()):
         code = getattr(function, "_original_code", None) or getattr(function, "__code__", None)
         cells = getattr(function, "__closure__", None) or ()
         for name, cell in zip(code.co_freevars if code else (), cells):

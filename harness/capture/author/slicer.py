@@ -92,7 +92,7 @@ class _Slicer:
 
     def define(self, value: Any) -> str:
         """Have a function or class in the text; the expression for it."""
-        value = author_text.undecorated(value)
+        wrapper, value = value, author_text.undecorated(value)
         module = sys.modules.get(getattr(value, "__module__", None) or "")
         name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
         if "<locals>" in name or "<lambda>" in name or module is None:
@@ -102,7 +102,7 @@ class _Slicer:
         if not is_author(module):
             return self._imported_from(author_text.public_name(module.__name__), top) + rest
         if not rest and _is_hidden(value, module, top):
-            return self._define_local(value, is_plain=True)
+            return self._define_local(wrapper) if _is_authors(wrapper) else self._define_local(value, is_plain=True)
         return self.need(module, top) + rest
 
     def need(self, module: types.ModuleType, name: str) -> str:
@@ -290,7 +290,7 @@ class _Slicer:
             return self._module(author_text.public_name(value.__name__), name)
         plain = author_text.undecorated(value)
         if isinstance(plain, (types.FunctionType, type)) and getattr(plain, "__module__", "") != module.__name__:
-            return self.define(plain)
+            return self.define(value)
         if isinstance(plain, (types.FunctionType, type)):  # made in a function, in a cell of a notebook, or by exec
             return self._define_local(plain)
         new = self._own(name, (module.__name__, name))
@@ -349,7 +349,7 @@ class _Slicer:
         if id(value) in self._locals:
             return self._locals[id(value)]
         statement = nested.definition(value)
-        hint = value.__name__ if value.__name__.isidentifier() else "function"
+        hint = own if (own := nested.name_of(value)).isidentifier() else "function"
         name = self._locals[id(value)] = self._own(hint, ("local", id(value)))
         self._alive.append(value)
         if statement is None:
@@ -401,7 +401,7 @@ class _Slicer:
         if isinstance(plain, type) and plain.__module__ == "builtins":
             return plain.__name__
         if isinstance(plain, (types.FunctionType, type)):
-            return self.define(plain)
+            return self.define(value)
         new = self._own(name, owner)
         self._alive.append(value)
         self.result.values[new] = value
@@ -475,6 +475,14 @@ def _is_hidden(value: Any, module: types.ModuleType, name: str) -> bool:
     """Whether the module has another function under the name: what a decorator made of this one, or a replacement."""
     now = author_text.undecorated(module.__dict__.get(name, _NOTHING))
     return isinstance(value, types.FunctionType) and isinstance(now, types.FunctionType) and now is not value
+
+
+def _is_authors(wrapper: Any) -> bool:
+    """Whether it is a function around another one, which a decorator of the author made."""
+    if not isinstance(wrapper, types.FunctionType) or not hasattr(wrapper, "__wrapped__"):
+        return False
+    module = sys.modules.get(wrapper.__globals__.get("__name__", ""))
+    return module is not None and is_author(module)
 
 
 def _is_replaced(value: Any, node: ast.AST) -> bool:
