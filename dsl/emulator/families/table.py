@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from dsl.emulator import families
-from dsl.emulator.families.control import pointers, stack
+from dsl.emulator.families.control import pointers, recursion, stack
 from dsl.emulator.ir.needs import NOTHING, Need
 from dsl.emulator.ir.rows import Row
 from dsl.emulator.ptx.syntax import Instr, Module
@@ -53,10 +53,11 @@ def problem(instr: Instr) -> str:
 
 
 def prepare(module: Module) -> Module:
-    """Make direct calls of those through registers; give each instruction that has a row its traits, and its modifiers
-    the order that emitters expect; leave out of vector loads what nobody reads, and find by which predicate a thread
-    uses what it loads."""
+    """Make direct calls of those through registers, and loops of recursive functions; give each instruction that has a
+    row its traits, and its modifiers the order that emitters expect; leave out of vector loads what nobody reads, and
+    find by which predicate a thread uses what it loads."""
     pointers.resolve(module)
+    recursion.resolve(module)
     stack.reserve(module)
     for function in module.functions.values():
         for item in function.items:

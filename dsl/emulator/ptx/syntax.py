@@ -32,7 +32,7 @@ class Unsupported(Exception):
     cuda_error = "CUDA_ERROR_NOT_SUPPORTED"  # what the driver API returns for it
 
     def __init__(self, opcode: str, ptx_line: int, place=None, why: str = "", text: str = "", fix: str = ""):
-        self.fix = fix or "run this program with --device cuda, or use an instruction the emulator has"
+        self.fix = fix or "run this program on a GPU, or use an instruction the emulator has"
         self.opcode, self.ptx_line, self.place, self.text = opcode, ptx_line, place, text
         self.why = why or "the emulator does not support this instruction"
         super().__init__(self._report())

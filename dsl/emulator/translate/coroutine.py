@@ -190,7 +190,7 @@ class Thread(Body):
             if instr.opcode not in isa.ROWS:
                 raise self.refuse(instr)
             if why := isa.problem(instr):
-                fix = "correct the modifiers; if ptxas takes them, run this program with --device cuda"
+                fix = "correct the modifiers; if ptxas takes them, run this program on a GPU"
                 raise self.refuse(instr, f"the emulator has no such form, {why}", fix)
             raise self.refuse(instr, "the emulator does not support this form")
         why, fix = isa.need(instr).refusal(self.module.target, self.module.version)

@@ -51,7 +51,7 @@ def test_the_text_of_a_refusal(tmp_path, monkeypatch):
         "    cute.gemm(mma, a, b, c)",
         "    ^",
         "    PTX line 7: tcgen05.mma %r1, %r2;",
-        "fix: run this program with --device cuda, or use an instruction the emulator has",
+        "fix: run this program on a GPU, or use an instruction the emulator has",
     ])  # fmt: skip
 
 

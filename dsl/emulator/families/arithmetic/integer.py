@@ -60,7 +60,7 @@ def _carry_slot(body) -> str:
 
 
 def set_carry(body, flag: str) -> None:
-    """CC.CF = flag. The carry of a - b is that of a + ~b + 1, so it is set if nothing is borrowed.
+    """CC.CF = flag. A subtraction a - b sets the carry of a + ~b + 1, so it is set if nothing is borrowed.
 
     The PTX ISA calls it the borrow, and does not define an addc after a sub.cc. The code that ptxas makes has one carry
     for both, and nvcc's division of 128-bit integers relies on that.

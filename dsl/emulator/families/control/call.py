@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dsl.emulator.families.control.emit import fault
-from dsl.emulator.families.control.pointers import is_through_pointer
+from dsl.emulator.families.control.recursion import TOO_DEEP
 from dsl.emulator.ir.body import Frame
 from dsl.emulator.machine import context
 from dsl.emulator.machine.numbers import calls
 from dsl.emulator.ptx.syntax import TYPE_BITS, PtxError, Reg, Sym, Vec
 
+_LAUNCHES = ("__cudaCDP2", "cudaGetParameterBuffer", "cudaLaunchDevice")  # of the device runtime
+
 
 def call(body, instr):
-    """call[.uni] [(ret),] name[, (arguments)]; what no function of pointers.py is called is a fault; recursion is
-    refused, where a pointer leads to it when it happens."""
+    """call[.uni] [(ret),] name[, (arguments)]; a register that names no function of pointers.py is a fault."""
     operands = list(instr.operands)
     results = operands.pop(0).items if isinstance(operands[0], Vec) else ()
     name = operands.pop(0)
@@ -28,13 +29,10 @@ def call(body, instr):
     if function is None:
         raise PtxError(f"`{name.name}` is not declared")
     if not function.items:
+        if name.name.startswith(_LAUNCHES):
+            why = f"a kernel that launches kernels is not emulated (`{name.name}`)"
+            raise body.refuse(instr, why, "launch the kernel from the host, after this one")
         raise body.refuse(instr, f"`{name.name}` has no body in this PTX")
-    if any(frame.function is function for frame in body.frames):
-        if is_through_pointer(instr):
-            fault(body, instr, context.ILLEGAL, context.RECURSION)
-            body.start(body.fresh("dead"))
-            return
-        raise body.refuse(instr, f"`{name.name}` calls itself; recursion is not emulated")
     _inline(body, instr, function, results, arguments)
 
 
@@ -127,4 +125,9 @@ def _free(body, instr, results, arguments) -> None:
     body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
 
 
-_HOST = {"vprintf": _print, "__assertfail": _assert_fail, "malloc": _malloc, "free": _free}
+def _too_deep(body, instr, results, arguments) -> None:
+    fault(body, instr, context.ILLEGAL, context.RECURSION)
+    body.start(body.fresh("dead"))
+
+
+_HOST = {TOO_DEEP: _too_deep, "vprintf": _print, "__assertfail": _assert_fail, "malloc": _malloc, "free": _free}

@@ -39,11 +39,6 @@ def _number(operand, numbers: dict[str, int], taken: set[str]):
     return Imm(numbers[operand.name])
 
 
-def is_through_pointer(instr: Instr) -> bool:
-    """Whether a direct call was made of one through a register: it still has the prototype."""
-    return isinstance(instr.operands[-1], Sym) and len(instr.operands) > 1 and isinstance(instr.operands[-2], Vec)
-
-
 def _direct(function: Function, item, targets: list[Function], numbers: dict[str, int]) -> Iterator:
     place = _place(item) if isinstance(item, Instr) and item.opcode == "call" else None
     if place is None:

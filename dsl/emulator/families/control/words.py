@@ -7,7 +7,7 @@ from dsl.emulator.diagnosis import places, report
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.race import Race
-from dsl.emulator.families.control import stack
+from dsl.emulator.families.control import recursion, stack
 from dsl.emulator.families.control.registers import Ignored
 from dsl.emulator.machine import context
 
@@ -35,8 +35,8 @@ def _stack_full(launch, instr):
 
 
 def _recursion(launch, instr):
-    return "the function that the register has is running already; recursion is not emulated", (
-        "make the recursion a loop, or run this program with --device cuda"
+    return f"the functions that call themselves need more than the {recursion.SIZE_BYTES} bytes of stack of a thread", (
+        "make the recursion end sooner, or make it a loop"
     )
 
 

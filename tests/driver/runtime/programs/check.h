@@ -36,6 +36,13 @@ static int wrong = 0;
     } \
   } while (0)
 
+template <typename T>
+static T *managed(size_t count) {
+  T *memory;
+  CUDA(cudaMallocManaged(&memory, count * sizeof(T)));
+  return memory;
+}
+
 static int verdict() {
   printf(wrong ? "%d wrong\n" : "right\n", wrong);
   return wrong != 0;

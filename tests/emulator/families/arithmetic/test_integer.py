@@ -206,7 +206,7 @@ def test_carry_chain_adds_and_subtracts_128_bits(machine):
 
 @pytest.mark.parametrize("kind", ["u32", "u64"])
 def test_one_carry_serves_additions_and_subtractions(machine, kind):
-    """In the code that ptxas makes, a - b is a + ~b + 1: its carry is set if nothing is borrowed."""
+    """The code that ptxas makes computes a - b as a + ~b + 1, so the carry is set if nothing is borrowed."""
     bits = int(kind[1:])
     operands = [patterns(kind, seed) for seed in (28, 29, 30, 31)]
     cases = {
