@@ -24,6 +24,9 @@ struct Row {
 int channel = -1, wake = -1;
 bool has_failed;
 Vector<Row> pending;  // memory that the helper has not heard of
+const u64 MOST_FREED = 64;
+Row freed[MOST_FREED];  // the last memory that was freed before there was a helper, in a circle
+u64 freed_count;
 
 bool send_all(const void *data, u64 count) {
   for (const u8 *at = (const u8 *)data; count;) {
@@ -97,6 +100,10 @@ bool start() {
   channel = start_helper(&wake);
   if (channel < 0) fail();
   pending.clear();
+  for (u64 i = freed_count < MOST_FREED ? 0 : freed_count - MOST_FREED; i < freed_count; ++i) {
+    pending.add(freed[i % MOST_FREED]);
+    pending.add({freed[i % MOST_FREED].address, 0});
+  }
   for (const Block &each : blocks()) pending.add({each.start, each.bytes});
   return !has_failed;
 }
@@ -156,6 +163,11 @@ bool helper_runs() { return channel >= 0; }
 
 void note_memory(Address address, u64 nbytes) {
   if (channel >= 0) pending.add({address, nbytes});
+}
+
+void note_freed(Address address, u64 nbytes) {
+  if (channel >= 0) pending.add({address, 0});
+  else freed[freed_count++ % MOST_FREED] = {address, nbytes};
 }
 
 void leave_helper() {

@@ -42,8 +42,9 @@ Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *lau
 
 bool helper_runs();
 
-// Tell the helper of memory before the next message; a size of 0: it is gone.
+// Tell the helper before the next message of new memory, and of memory that is freed.
 void note_memory(Address address, u64 nbytes);
+void note_freed(Address address, u64 nbytes);
 
 void leave_helper();  // in the child after a fork
 

@@ -68,7 +68,7 @@ void remove(u64 at) {
   Block block = all[at];
   all.remove(at);
   used -= block.bytes;
-  note_memory(block.start, 0);
+  note_freed(block.start, block.bytes);
   if (block.bytes >= LARGE)
     fallocate(arena_file(), PUNCH, (off_t)(block.start - arena()), (off_t)round_up(block.bytes, 4096));
   give_back(block.start, block.room);

@@ -147,6 +147,18 @@ def test_memory_that_was_freed_is_not_memory(run):
     assert "cuCtxSynchronize(): 700" in text
 
 
+@pytest.mark.parametrize("before, text", [
+    ("CHECK(cuMemAlloc_v2(&at, 400)); CHECK(cuMemFree_v2(at));", "(400 bytes) was there and is freed\n"),
+    ("static u32 own[100]; at = (address)own;", "is in no memory of the device\n"),
+])  # fmt: skip
+def test_an_address_that_is_no_memory_of_the_first_launch(run, before, text):
+    """The memory is freed before there is a helper."""
+    body = "address at; u32 by = 1; void *params[] = {&at, &by}; handle context; CHECK(cuInit(0));"
+    body += "CHECK(cuDevicePrimaryCtxRetain(&context, 0)); CHECK(cuCtxSetCurrent(context));"
+    launch = 'handle module = begin(); CHECK(cuLaunchKernel(function_of(module, "count"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));'
+    assert text in run(body + before + launch + "TELL(cuCtxSynchronize());")
+
+
 def test_many_launches_of_one_shape_and_others_between_them(run):
     text = run("""
       handle count = function_of(begin(), "count");

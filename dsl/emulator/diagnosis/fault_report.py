@@ -54,11 +54,12 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
     if ctx.detail == context.SHARED and (place := cluster_report.place_in_mate(launch, ctx.address)) is not None:
         return cluster_report.outside_of_own(_verb(instr), ctx.access_bytes, place)
     freed = None if ctx.detail else launch.memory.freed(ctx.address)
-    message = f"{_access(launch, instr)} is {_where(launch)}"
+    where = _where(launch)
+    message = f"{_access(launch, instr)} is {where}"
     if freed is None:
-        return message, ""
+        return message, "give the kernel an address of device memory" if where == _NOWHERE else ""
     message += f"; `{freed.label}` ({freed.size_bytes} bytes) was there and is freed"
-    return message, "keep the tensor until the kernel has run, if it was meant: a pointer alone does not hold it"
+    return message, "keep this memory until the kernel has run, if it was meant: a pointer alone does not keep a tensor"
 
 
 def _trap(launch, instr: Instr) -> tuple[str, str]:
@@ -74,6 +75,7 @@ def _trap(launch, instr: Instr) -> tuple[str, str]:
     return "the kernel executed a trap", ""
 
 
+_NOWHERE, _FAR_BYTES = "in no memory of the device", 1 << 30
 _ACCESSES = (STORE, "write"), (LOAD, "read"), (COPY, "copy"), (UPDATES, "atomic")
 
 
@@ -112,6 +114,8 @@ def _where(launch) -> str:
     if neighbour is None:
         return "outside every allocation (there are none)"
     allocation, distance = neighbour
+    if not -_FAR_BYTES < distance < allocation.size_bytes + _FAR_BYTES:
+        return _NOWHERE
     name = f"`{allocation.label}` ({allocation.size_bytes} bytes)"
     if distance < 0:
         return f"{of_bytes(-distance)} before the start of {name}"
