@@ -108,6 +108,7 @@ def test_the_cause_is_kept_by_the_edit_that_cures_it(project):
     assert bad.returncode == 2 and "the edit does not cure it" in bad.stderr
 
 
+@pytest.mark.slow
 def test_the_fewest_delays(project):
     page = (Path(__file__).parents[3] / "docs/perturb.md").read_text()
     text = re.search(r"^```python\n# file: repros/exchange.py\n(.*?)^```$", page, re.M | re.S)[1]

@@ -164,6 +164,7 @@ def test_a_failed_kernel_is_a_failure_even_if_the_program_goes_on():
     assert "out_of_bounds, exit status 1" in run("history", "--grep", "caught").stdout
 
 
+@pytest.mark.slow
 def test_the_status_of_a_finding_is_chosen():
     """It takes the place of 1, and of no status that the program chose."""
     caught = WRITES_PAST_THE_END + "try:\n    launch(a)\nexcept Exception:\n    pass\n"

@@ -104,6 +104,7 @@ def test_outputs_that_may_vary_are_not_compared(said):
     assert status == 0 and "not complete" in text
 
 
+@pytest.mark.slow
 def test_a_run_does_not_overlap_the_run_before(tmp_path, monkeypatch, capsys):
     """The first kernel may begin before the launch ahead of it has ended, and each other order is another call of run()."""
     monkeypatch.delenv("CI", raising=False)

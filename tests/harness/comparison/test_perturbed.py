@@ -88,6 +88,7 @@ def test_a_race_that_the_checker_found_proves_itself(said):
     assert "(first at seed " in text and text.index("RACE") < text.index("7 runs, 6 of them under delays: ")
 
 
+@pytest.mark.slow
 def test_the_list_that_is_printed_gives_the_answer_again(said, project):
     text = said(RACY, "", "--perturb", "6", "--check", "none")[1]
     lines = text.partition("a list for --delays:\n")[2].partition("\n\n")[0]
@@ -110,6 +111,7 @@ def test_a_program_that_loads_no_kernel_is_not_perturbed(said):
     assert status == 3 and "there is nothing to delay: the program loads no PTX through this project" in text
 
 
+@pytest.mark.slow
 def test_a_list_for_another_kernel_or_none_is_named(said):
     status, text, _ = said(FIXED, "", "--delays", "kernel_kernel_0 99 before 64 ns all")
     assert status == 3

@@ -18,6 +18,7 @@ def test_ptx_and_a_cluster(tmp_path):
     assert "through_table" not in text and "cuda.core" not in text
 
 
+@pytest.mark.slow
 def test_the_second_launch_of_compiled_cpp(tmp_path):
     text = captured(tmp_path, PROGRAM, "scaled", "--kernel", "scaled", "--call", "2")
     assert "values = _memory(np.multiply(" in text or "values = _memory(" in text
