@@ -1,6 +1,6 @@
 // Copies and fills. Memory of the device must be in a block; memory of the host may be anywhere.  CUDA driver API:
 // memory management.
-#include "memory.h"
+#include "arrays.h"
 #include "streams.h"
 
 namespace driver {
@@ -39,8 +39,17 @@ struct Side {
   bool is_device;
 };
 
+Result side_of_array(const Place &place, u64 x, u64 y, u64 z, const Extent &box, Side *side) {
+  Array *array = of<Array>((void *)place.array);
+  REFUSE_IF(!array, INVALID_HANDLE);
+  REFUSE_IF(x + box.width > array->row_bytes || y + box.height > array->rows, INVALID_VALUE);
+  REFUSE_IF(z + box.depth > array->planes, INVALID_VALUE);
+  *side = {array->data + (z * array->rows + y) * array->row_bytes + x, array->row_bytes, array->rows, true};
+  return SUCCESS;
+}
+
 Result side_of(const Place &place, u64 x, u64 y, u64 z, const Extent &box, Side *side) {
-  if (place.memory == ARRAY) return unsupported("copies of arrays (cuArray*)");
+  if (place.memory == ARRAY) return side_of_array(place, x, y, z, box, side);
   if (place.memory != HOST && place.memory != DEVICE && place.memory != UNIFIED) return INVALID_VALUE;
   side->is_device = place.memory == DEVICE || (place.memory == UNIFIED && block_of(place.device));
   Address start = place.memory == HOST ? place.host : place.device;
@@ -96,11 +105,11 @@ struct Memcpy3D {
 };
 
 static BoxCopy box_copy(const Memcpy2D &a) {
-  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, 0},
+  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, 0, a.from_array},
           a.from_x,
           a.from_y,
           0,
-          {a.to_memory, a.to_host, a.to_device, a.to_pitch, 0},
+          {a.to_memory, a.to_host, a.to_device, a.to_pitch, 0, a.to_array},
           a.to_x,
           a.to_y,
           0,
@@ -109,11 +118,11 @@ static BoxCopy box_copy(const Memcpy2D &a) {
 
 BoxCopy driver::box_copy_3d(const void *parameters) {
   const Memcpy3D &a = *(const Memcpy3D *)parameters;
-  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, a.from_height},
+  return {{a.from_memory, a.from_host, a.from_device, a.from_pitch, a.from_height, a.from_array},
           a.from_x,
           a.from_y,
           a.from_z,
-          {a.to_memory, a.to_host, a.to_device, a.to_pitch, a.to_height},
+          {a.to_memory, a.to_host, a.to_device, a.to_pitch, a.to_height, a.to_array},
           a.to_x,
           a.to_y,
           a.to_z,

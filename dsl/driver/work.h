@@ -24,6 +24,7 @@ struct Place {
   u32 memory;
   Address host, device;
   u64 pitch, height;
+  Address array;
 };
 struct Extent { u64 width, height, depth; };  // in bytes, rows, planes
 

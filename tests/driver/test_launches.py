@@ -151,7 +151,7 @@ def test_memory_that_was_freed_is_not_memory(run):
     ("CHECK(cuMemAlloc_v2(&at, 400)); CHECK(cuMemFree_v2(at));", "(400 bytes) was there and is freed\n"),
     ("static u32 own[100]; at = (address)own;", "is in no memory of the device\n"),
 ])  # fmt: skip
-def test_an_address_that_is_no_memory_of_the_first_launch(run, before, text):
+def test_a_first_launch_with_an_address_outside_of_memory(run, before, text):
     """The memory is freed before there is a helper."""
     body = "address at; u32 by = 1; void *params[] = {&at, &by}; handle context; CHECK(cuInit(0));"
     body += "CHECK(cuDevicePrimaryCtxRetain(&context, 0)); CHECK(cuCtxSetCurrent(context));"

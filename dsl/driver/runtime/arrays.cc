@@ -1,5 +1,5 @@
 // CUDA arrays.
-#include "runtime.h"
+#include "arrays.h"
 
 DRIVER(cuArray3DCreate_v2, Array *, const ArrayDescriptor *)
 DRIVER(cuArray3DGetDescriptor_v2, ArrayDescriptor *, Array)
@@ -7,8 +7,6 @@ DRIVER(cuArrayDestroy, Array)
 
 namespace {
 
-// cudaChannelFormatDesc: bits of each component, and how they are read.
-struct Channels { int bits[4], kind; };
 enum : int { SIGNED, UNSIGNED, FLOAT };
 
 // CUarray_format of a component; 0 if there is none.
@@ -20,6 +18,8 @@ u32 format_of(int bits, int kind) {
   return kind == FLOAT && bits == 16 ? 0x10 : kind == FLOAT && bits == 32 ? 0x20 : 0;
 }
 
+}  // namespace
+
 Error convert_channels(const Channels &channels, ArrayDescriptor *description) {
   u32 count = 0;
   while (count < 4 && channels.bits[count]) count++;
@@ -29,6 +29,8 @@ Error convert_channels(const Channels &channels, ArrayDescriptor *description) {
     if (channels.bits[i] != channels.bits[0]) return 20;  // cudaErrorInvalidChannelDescriptor
   return description->format && count != 3 ? SUCCESS : 20;
 }
+
+namespace {
 
 Channels convert_channels_back(const ArrayDescriptor &description) {
   u32 format = description.format;

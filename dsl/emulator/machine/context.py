@@ -47,7 +47,11 @@ WRONG_WAY, NO_SYNC, OTHER_COUNT, NOT_ALL, NO_REGISTERS = range(44, 49)  # of set
 REMOTE_MBARRIER = 43  # at an mbarrier of another block: what only its threads may do
 MAP_MISALIGNED, MAP_PLACE = 39, 40  # of a tensor map: its address; whether it is in shared (1) or local memory
 BAD_FREE, STACK_FULL = 49, 50  # of an address that malloc did not give; no room for an alloca
-BAD_FUNCTION, RECURSION = 51, 52  # of a call through a register: it has the address of none; of one that is running
+BAD_FUNCTION, RECURSION = (
+    51,
+    52,
+)  # of a call through a register: it has the address of none; of functions that call themselves: no room
+BAD_TEXTURE, OUTSIDE_SURFACE = 53, 54  # of a handle that is not a texture; of an access with .trap
 MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
 PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number

@@ -149,7 +149,7 @@ class _Merged:
         yield from write.items
 
     def _end(self, first: _Member) -> Iterator:
-        """Where each `ret` goes: back to the call whose number is on the stack, or out."""
+        """The end that each `ret` branches to: back to the call whose number is on the stack, or out."""
         write = _Writer(first.function.items[-1])
         write.items.append(Label(_RETURN))
         write("setp", "eq", "u64", operands=[_IS_END, _TOP, _BASE])

@@ -12,7 +12,7 @@ CHECKED = pytest.mark.parametrize("checks", [(), ("race", "undefined")])
 
 
 def results(machine, functions: str, name: str, count: int, checks=(), ptxas=None) -> list[int]:
-    """What a function of a 32-bit number gives for the number of each thread."""
+    """The results of a function of a 32-bit number, for the number of each thread."""
     text = f"""{functions}
     .visible .entry k(.param .u64 out) {{
       .reg .b32 %t, %v; .reg .b64 %o, %q; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4;
@@ -98,7 +98,7 @@ END: ld.local.b32 %n, [own]; ld.local.b32 %v, [own+4]; mad.lo.u32 %n, %n, 3, %v;
 
 
 @CHECKED
-def test_each_call_has_local_arrays_of_its_own(machine, ptxas, checks):
+def test_each_call_has_separate_local_arrays(machine, ptxas, checks):
     def count(n):
         return n + 3 * (count(n - 1) if n else 0)
 
@@ -138,6 +138,6 @@ def test_a_recursion_that_does_not_end_fills_the_stack(machine):
     (".func (.param .b32 r) f(.param .b32 n) { .local .b32 a[4000]; .reg .b32 %x; call (r), f, (n);"
      " ld.local.b32 %x, [a]; ret; }", emulator.Unsupported, "needs 16016 bytes of stack each time"),
 ])  # fmt: skip
-def test_what_is_refused(machine, function, error, why):
+def test_functions_that_are_refused(machine, function, error, why):
     with pytest.raises(error, match=why):
         results(machine, function, "f", 1)
