@@ -81,6 +81,38 @@ Error copy_and_wait(const DriverCopy2D &copy) {
   return error ? error : driver::cuStreamSynchronize(PER_THREAD_STREAM);
 }
 
+// A copy of bytes that go on in the next row of an array.
+struct WrappedCopy {
+  Array array;
+  size_t x_bytes, y;
+  void *memory;
+  size_t bytes;
+  MemoryKind kind;
+  bool is_to_array;
+};
+
+template <typename... Where>
+Error copy_flat(const WrappedCopy &whole, Where... stream) {
+  ArrayDescriptor about = {};
+  if (Error error = driver::cuArray3DGetDescriptor_v2(&about, whole.array)) return error;
+  size_t row = about.width * format_bytes(about.format) * about.channels, x = whole.x_bytes, y = whole.y, done = 0;
+  if (!row || x >= row) return INVALID_VALUE;
+  while (done < whole.bytes) {
+    size_t rest = whole.bytes - done, width = rest < row - x ? rest : row - x, rows = width == row ? rest / row : 1;
+    DriverSide2D array = array_side_2d(whole.array, x, y);
+    DriverSide2D memory = flat_side((char *)whole.memory + done, width, whole.kind);
+    DriverCopy2D part = {whole.is_to_array ? memory : array, whole.is_to_array ? array : memory, width, rows};
+    if (Error error = copy_flat(part, stream...)) return error;
+    done += width * rows, x = 0, y += rows;
+  }
+  return SUCCESS;
+}
+
+Error copy_and_wait(const WrappedCopy &copy) {
+  Error error = copy_flat(copy, PER_THREAD_STREAM);
+  return error ? error : driver::cuStreamSynchronize(PER_THREAD_STREAM);
+}
+
 DriverCopy2D flat(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
                   size_t height, CopyKind kind) {
   return {flat_side(source, source_pitch, source_kind(kind)), flat_side(target, target_pitch, target_kind(kind)), width,
@@ -209,12 +241,10 @@ FLAT_COPY(
     (DriverCopy2D{array_side_2d(source, x_bytes, y), flat_side(target, pitch, target_kind(kind)), width, height}));
 
 FLAT_COPY(cudaMemcpyToArray, (Array target, size_t x_bytes, size_t y, const void *source, size_t bytes, CopyKind kind),
-          true,
-          (DriverCopy2D{flat_side(source, bytes, source_kind(kind)), array_side_2d(target, x_bytes, y), bytes, 1}));
+          true, (WrappedCopy{target, x_bytes, y, (void *)source, bytes, source_kind(kind), true}));
 
 FLAT_COPY(cudaMemcpyFromArray, (void *target, Array source, size_t x_bytes, size_t y, size_t bytes, CopyKind kind),
-          true,
-          (DriverCopy2D{array_side_2d(source, x_bytes, y), flat_side(target, bytes, target_kind(kind)), bytes, 1}));
+          true, (WrappedCopy{source, x_bytes, y, target, bytes, target_kind(kind), false}));
 
 API Error cudaMemcpy2DArrayToArray(Array target, size_t target_x, size_t target_y, Array source, size_t source_x,
                                    size_t source_y, size_t width, size_t height, CopyKind) {

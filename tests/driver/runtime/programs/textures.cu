@@ -36,6 +36,11 @@ static void flat() {
   CUDA(cudaMemcpy2DToArray(array, 0, 0, data.data(), width * 4, width * 4, height, cudaMemcpyHostToDevice));
   CUDA(cudaMemcpy2DFromArray(back.data(), width * 4, array, 0, 0, width * 4, height, cudaMemcpyDeviceToHost));
   CHECK(back == data);
+  std::reverse(data.begin(), data.end());
+  CUDA(cudaMemcpyToArray(array, 20, 1, data.data() + 13, 60, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpyFromArray(back.data(), array, 20, 1, 60, cudaMemcpyDefault));
+  CHECK(std::equal(back.begin(), back.begin() + 15, data.begin() + 13));
+  CUDA(cudaMemcpyToArray(array, 0, 0, data.data(), width * height * 4, cudaMemcpyHostToDevice));
   cudaResourceDesc from = resource_of(array);
   auto point = texture_of(from, cudaFilterModePoint, false, cudaAddressModeClamp);
   auto linear = texture_of(from, cudaFilterModeLinear, true, cudaAddressModeWrap);
