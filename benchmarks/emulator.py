@@ -7,6 +7,7 @@
 - y = a * x + y over 2^24 floats, against numpy with one temporary array.
 - A barrier of 1024 threads, and of a cluster. A matrix product through shared memory, an mma. The same on one worker
   and on all.
+- Lanes that meet in shuffles, and atomics that many threads share (warp_kernels.py), against the same loops in C.
 - The cost of a launch, and of the first launch of a program in a fresh process.
 """
 
@@ -20,6 +21,7 @@ import sys
 import time
 
 import readme_table
+import warp_kernels
 
 from dsl import emulator
 
@@ -363,6 +365,52 @@ def sgemm(samples: int, np) -> None:
     show("emulator, all cores", *times[""], note=f"{times['1'][0] / times[''][0]:.2f} times one worker")
 
 
+def _beside_c(samples: int, name: str, ours, theirs, unit: float = 1e-3, unit_name: str = "ms") -> None:
+    """One worker and the C function (None without gcc) in turn; `ours` and `theirs` run once."""
+    os.environ["GPU_REPRO_WORKERS"] = "1"
+    mine, peer_times = least(samples, ours), least(samples, theirs) if theirs else None
+    title(name)
+    show("emulator, one worker", *(t for t in mine), unit, unit_name,
+         note=f"{mine[1] / peer_times[1]:.1f} times C" if peer_times else "")  # fmt: skip
+    if peer_times:
+        show("C, gcc -O2 -march=native", *peer_times, unit, unit_name)
+
+
+def warps(samples: int, np) -> None:
+    """Kernels of warp_kernels.py: 2^22 numbers, a softmax of 1024 rows, 2^20 threads that shuffle, or add to a word."""
+    library, rng, n = warp_kernels.peers(), np.random.default_rng(1), 1 << 22
+    floats, words = rng.standard_normal(n, dtype=np.float32), rng.integers(0, 256, n, dtype=np.uint32)
+
+    def peer_of(name, x, out, count):
+        return library and (lambda: getattr(library, name)(x.ctypes, out.ctypes, count))
+
+    kernel, out, other = Kernel(warp_kernels.REDUCE), np.zeros(1024, np.float32), np.zeros(1, np.float32)
+    _beside_c(samples, "reduction by shuffles of 2^22 floats, 1024 blocks of 256 threads",
+              lambda: kernel((1024, 1, 1), (256, 1, 1), floats, out, np.uint32(n)),
+              peer_of("reduce", floats, other, n))  # fmt: skip
+    assert np.allclose(out.sum(dtype=np.float64), floats.sum(dtype=np.float64), atol=1)
+    kernel, bins, other = Kernel(warp_kernels.HISTOGRAM), np.zeros(256, np.uint32), np.zeros(256, np.uint32)
+    _beside_c(samples, "histogram of 2^22 numbers by atomics on shared memory, 256 blocks of 256 threads",
+              lambda: kernel((256, 1, 1), (256, 1, 1), words, bins, np.uint32(n)),
+              peer_of("histogram", words, other, n))  # fmt: skip
+    assert (bins == (samples + 1) * np.bincount(words, minlength=256)).all()
+    kernel, y, other = Kernel(warp_kernels.SOFTMAX), np.zeros(1 << 20, np.float32), np.zeros(1 << 20, np.float32)
+    _beside_c(samples, "softmax of 1024 rows of 1024 floats, a block of 256 threads a row",
+              lambda: kernel((1024, 1, 1), (256, 1, 1), floats, y, np.uint32(1024)),
+              peer_of("softmax", floats, other, 1024))  # fmt: skip
+    assert np.allclose(y.reshape(1024, 1024).sum(axis=1), 1, atol=1e-4)
+    kernel = Kernel(warp_kernels.SHUFFLES)
+    _beside_c(samples, "five shuffles a thread, 2^20 threads",
+              lambda: kernel((4096, 1, 1), (256, 1, 1), floats, y, np.uint32(0)),
+              peer_of("shuffles", floats, other, 1 << 20))  # fmt: skip
+    assert np.allclose(y.reshape(-1, 32), floats[: 1 << 20].reshape(-1, 32).sum(axis=1)[:, None], atol=1e-4)
+    for operation in ("add.u32", "min.s32", "max.u32"):
+        kernel, word, other = Kernel(warp_kernels.CONTENDED.replace("OPERATION", operation)), bins[:1], other[:1]
+        _beside_c(samples, f"red.global.{operation} of 2^20 threads into one word",
+                  lambda kernel=kernel, word=word: kernel((4096, 1, 1), (256, 1, 1), words, word, np.uint32(0)),
+                  peer_of("add_one", words, other, 1 << 20))  # fmt: skip
+
+
 def cores(samples: int, np) -> None:
     """The same arithmetic on one worker and on all, turn by turn and many times: the least needs every core once."""
     kernel, out = Kernel(LOOP), np.zeros(256, np.float32)
@@ -418,6 +466,7 @@ PARTS = {
     "sgemm": sgemm,
     "cluster": cluster,
     "mma": mma,
+    "warps": warps,
     "cores": cores,
     "launches": launches,
 }
