@@ -85,7 +85,7 @@ class Compiler:
                 thread, _ = self.source(entry_name)
                 plan = plan_of(function, loops(function), thread.coroutine)
             if plan is not None:
-                thread = RegionCode(self.module, function, places, self.place_of, plan)
+                thread = RegionCode(self.module, plan.function, places, self.place_of, plan)
             elif quick or not thread.coroutine:
                 thread = Thread(self.module, function, places, self.place_of, quick=quick)
             else:

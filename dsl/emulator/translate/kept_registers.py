@@ -80,7 +80,8 @@ class KeptRegisters:
             if kept == "?":
                 self._code.put(self.slot(name, i + 1), stride, kind)
 
-    def _array(self, name: str, width: int) -> str:
+    def array(self, name: str, width: int) -> str:
+        """The array of a register, or of another value of each thread: elements of `width` bits."""
         place = f'%"array.{name}"'
         if place not in self._arrays:
             self._arrays.add(place)
@@ -90,7 +91,7 @@ class KeptRegisters:
         return place
 
     def _cell(self, name: str, width: int, index: str, kind: str) -> str:
-        return self._code.op(f"getelementptr i{width}, ptr {self._array(name, width)}, {kind} {index}")
+        return self._code.op(f"getelementptr i{width}, ptr {self.array(name, width)}, {kind} {index}")
 
     def load(self, name: str, bits: int, index: str, kind: str = "i64") -> str:
         """The element of a register's array for thread `index`."""

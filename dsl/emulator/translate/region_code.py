@@ -15,12 +15,13 @@ from dsl.emulator.ir import affine
 from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import Frame
 from dsl.emulator.ir.builder import Builder
+from dsl.emulator.ir.collective import Collective
 from dsl.emulator.ir.places import Places
 from dsl.emulator.machine import native
 from dsl.emulator.ptx.operands import LEAVES, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Module, Reg, Special, Sym
 from dsl.emulator.ptx.traits import LOAD, STORE
-from dsl.emulator.translate import leaving_threads, span_checks, uniform_branches, vector_loop
+from dsl.emulator.translate import collectives, leaving_threads, span_checks, uniform_branches, vector_loop
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.kept_registers import KeptRegisters
 from dsl.emulator.translate.region import Region
@@ -44,7 +45,7 @@ class RegionCode(Forms, Thread):
         self.out = self.lines  # what is finished
         self.mode, self.under = HEAD, None
         self.position = 0
-        self.region = Region(0, 0)
+        self.region, self.after = Region(0, 0), 0
         self.kept = KeptRegisters(self, plan)
         self.single_thread = SingleThread(self)
         self.sites_of: dict[int, int] = {}
@@ -241,9 +242,21 @@ class RegionCode(Forms, Thread):
         for reg in destinations:
             self.forms[reg.name] = None
 
+    def outlives(self, name: str) -> bool:
+        """Whether code after the region may read a register."""
+        return name in self.plan.order and bool(self.after >> self.plan.order[name] & 1)
+
+    def collect(self, position: int, instr: Instr, collective: Collective) -> None:
+        self.region.collective, self.region.effects = collective, True
+        self.region.written.difference_update(reg.name for reg in writes(instr))
+        self.finish(position + 1, None)
+
     def finish(self, position: int, last: Instr | None) -> None:
+        self.after = self.plan.live[position]
         self._region(position, last)
         self.lines, self.mode = self.out, HEAD
+        if self.region.collective is not None:
+            collectives.meet(self, self.region.collective)
         if last is None or last.opcode not in ("bra", *LEAVES):
             item = self.entry.items[position] if position < len(self.entry.items) else None
             if position == len(self.entry.items):
@@ -287,6 +300,10 @@ class RegionCode(Forms, Thread):
             if self.plan.classes[name] is None:
                 self.region.effects = True
                 self.kept.store(name, bits, f"%pos{self.region.number}", self.read_reg(Reg(name, bits)))
+        if self.region.collective is not None:
+            self.threads = self.region.lane_threads()
+            collectives.give(self, self.region.collective, f"%pos{self.region.number}", "i64")
+            self.threads = self.block_threads
         if self.region.leaver is not None:
             leaving_threads.note(self)
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 from dsl.emulator.ir.affine import FLAT
 from dsl.emulator.ir.builder import Builder
-from dsl.emulator.ptx.operands import reads, writes
+from dsl.emulator.ptx.operands import reads, registers, writes
 from dsl.emulator.ptx.syntax import Reg
+from dsl.emulator.translate import collectives
 from dsl.emulator.translate.kept_registers import Captured
 from dsl.emulator.translate.vector_loop import ONE_BY_ONE
 
@@ -163,6 +164,8 @@ class SingleThread:
                     code.put(slots[name], value, f"i{bits}")
                 else:
                     code.kept.store(name, bits, place, value, "i32")
+            if region.collective is not None:
+                collectives.give(code, region.collective, place, "i32")
             if region.branch is not None:
                 code.put(flag, code.read(last.guard, 1), "i1")
             elif region.leaver is not None:
@@ -174,6 +177,8 @@ class SingleThread:
         """(name, bits, value) of the registers that a thread needs, as they are kept."""
         code, plan = self.code, self.code.plan
         used = {reg.name for instr in code.region.instrs for reg in (*reads(instr), *writes(instr))}
+        if code.region.collective is not None:
+            used.update(reg.name for _, operand, _ in code.region.collective.given for reg in registers(operand))
         if last is not None and last.guard is not None:
             used.update(reg.name for reg in reads(last))
         rows = []

@@ -16,6 +16,7 @@ from dsl.emulator.check.ordering import STRONG
 from dsl.emulator.ir import affine
 from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import constant
+from dsl.emulator.ir.collective import Collective
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.literals import float_bits
 from dsl.emulator.ptx.operands import LEAVES, reads, space_of, writes
@@ -35,9 +36,11 @@ from dsl.emulator.ptx.syntax import (
     Vec,
     type_of,
 )
-from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, LOAD, MOVES, NO_EFFECT, STORE
+from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, EXCHANGE, LOAD, MOVES, NO_EFFECT, STORE
+from dsl.emulator.translate.literal_operands import with_literals
 
 LARGEST = 5000  # instructions: beyond this two shapes of every region take too long to compile
+MOST_COLLECTIVES = 40  # the same: each takes 0.02 s, in a coroutine 0.005 s
 MOST_ARRAY_BITS = 8192  # of one thread's registers that live between regions: 1 MiB of stack for 1024 threads
 
 _KNOWN = COMPUTES | CONVERTS | NO_EFFECT | LOAD | STORE | BARRIER
@@ -187,6 +190,7 @@ class Plan:
     bits: dict[str, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     classes: dict = field(default_factory=dict)
+    function: Function = field(default_factory=lambda: Function("", True))  # as it is translated
     set_bits: SetBits | None = None
     wraps: bool = False  # a widened value may wrap around for some threads
     leaves: bool = False  # some threads may leave before others
@@ -265,6 +269,11 @@ class _Analysis(Forms):
                     continue
             classes[name], self.changed = strides, True
 
+    def collect(self, position: int, instr: Instr, collective: Collective) -> None:
+        for reg in writes(instr):
+            self.forms[reg.name] = None
+        self.finish(position + 1, None)
+
     def guard_of(self, instr: Instr) -> bool:
         form = self.of(instr.guard, 1)
         return form is not None and form.uniform
@@ -287,12 +296,21 @@ def is_barrier(item) -> bool:
     return 0 <= item.operands[0].value < 16
 
 
+def collective_of(instr: Instr) -> Collective | None:
+    """How whole warps meet at an instruction that each thread of the block executes."""
+    if not instr.traits & EXCHANGE or instr.guard is not None:
+        return None
+    rule = rules("COLLECTIVES").get(instr.opcode)
+    return rule and rule(instr)
+
+
 def ends_region(item) -> bool:
     return isinstance(item, Label) or item.opcode in ("bra", *LEAVES) or is_barrier(item)
 
 
 def walk(function: Function, visitor) -> None:
-    """Show the regions of an entry to `visitor`: begin(position), step(instruction, how) and finish(position, last).
+    """Show the regions of an entry to `visitor`: begin(position), step(instruction, how) and
+    finish(position, last); or collect(position, instruction, collective), which finishes one too.
 
     A load for the whole block comes before the threads' part of its region, so a store before it ends the region.
     """
@@ -307,6 +325,11 @@ def walk(function: Function, visitor) -> None:
                     visitor.plan.leaves = True
                     visitor.divergent |= not exits(function, instr)
             visitor.finish(position, instr)
+            visitor.begin(position + 1)
+            stored = False
+            continue
+        if (collective := collective_of(item)) is not None:
+            visitor.collect(position, item, collective)
             visitor.begin(position + 1)
             stored = False
             continue
@@ -379,10 +402,13 @@ def writers(function: Function) -> dict[str, list[Instr]]:
 def _knows(function: Function) -> bool:
     """Whether all instructions are of a kind that regions can hold."""
     labels = {item.name for item in function.items if isinstance(item, Label)}
+    if sum(isinstance(item, Instr) and bool(item.traits & EXCHANGE) for item in function.items) > MOST_COLLECTIVES:
+        return False
     for item in function.items:
         if not isinstance(item, Instr):
             continue
-        if not (item.traits & _KNOWN or item.opcode in ("bra", *LEAVES)) or "shared::cluster" in item.mods:
+        known = item.traits & _KNOWN or item.opcode in ("bra", *LEAVES) or collective_of(item) is not None
+        if not known or "shared::cluster" in item.mods:
             return False
         if not STRONG.isdisjoint(item.mods) or "cc" in item.mods:
             return False
@@ -412,9 +438,10 @@ def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool) -> Pl
 
     `loops` has the positions of the first and the last item of each loop.
     """
+    function = with_literals(function)
     if not 0 < len(function.items) <= LARGEST or not _knows(function):
         return None
-    plan = Plan()
+    plan = Plan(function=function)
     _live(function, plan)
     if plan.live[0]:
         return None  # a register is read before it is set

@@ -24,15 +24,15 @@ def result_predicate(body) -> str:
     return body.cmp("ne", body.load("out_pred", body.threads["linear"]), 0)
 
 
-_SHUFFLES = {"up": meeting.SHFL_UP, "down": meeting.SHFL_DOWN, "bfly": meeting.SHFL_BFLY, "idx": meeting.SHFL_IDX}
+SHUFFLES = {"up": meeting.SHFL_UP, "down": meeting.SHFL_DOWN, "bfly": meeting.SHFL_BFLY, "idx": meeting.SHFL_IDX}
 
 
 def shuffle(body, instr):
     """shfl.sync.mode.b32 d[|p], a, b, c, membermask."""
-    mode = next(m for m in instr.mods if m in _SHUFFLES)
+    mode = next(m for m in instr.mods if m in SHUFFLES)
     destination = instr.operands[0]
     a, b, c, mask = (body.read(o, 32) for o in instr.operands[1:5])
-    meet(body, instr, _SHUFFLES[mode], mask, body.resize(a, 32, 64), b, c)
+    meet(body, instr, SHUFFLES[mode], mask, body.resize(a, 32, 64), b, c)
     first, second = (destination.first, destination.second) if isinstance(destination, Pair) else (destination, None)
     body.write(first, result(body), 32)
     if second is not None:
@@ -69,13 +69,17 @@ def match(body, instr):
         body.write(second, result_predicate(body), 1)
 
 
-def reduce(body, instr):
-    """redux.sync: integer add, min, max, and, or, xor over the lanes of the mask."""
-    kind = type_of(instr)
+def reduction(instr) -> tuple[str, int]:
+    """The operation as LLVM names it, and its number."""
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor"))
     if operation in ("min", "max"):
-        operation = ("s" if kind in SIGNED else "u") + operation
-    row = getattr(redux, operation.upper())
+        operation = ("s" if type_of(instr) in SIGNED else "u") + operation
+    return operation, getattr(redux, operation.upper())
+
+
+def reduce(body, instr):
+    """redux.sync: integer add, min, max, and, or, xor over the lanes of the mask."""
+    _, row = reduction(instr)
     value = body.resize(body.read(instr.operands[1], 32), 32, 64)
     meet(body, instr, meeting.REDUX | row << 8, body.read(instr.operands[2], 32), value)
     body.write(instr.operands[0], result(body), 32)

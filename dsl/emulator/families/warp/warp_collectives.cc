@@ -162,7 +162,42 @@ bool resolve_warpgroup(Context *ctx, u32 first, u32 key) {
   return true;
 }
 
+// The predicate of a vote, of whether all voted for it and of the ballot.
+bool voted(u32 mode, bool every, u32 ballot) {
+  switch (mode) {
+    case 1: return every;
+    case 2: return ballot;
+    default: return every || !ballot;
+  }
+}
+
 }  // namespace
+
+// All threads of a block that are `active` (null: all; else a byte a thread) come to one meeting whose mask names each
+// lane: regions' code calls it (translate/collectives.py). `a` has elements of `a_bytes` a thread; `b` and `c` may be
+// null, then all threads give `b_all` and `c_all`. Results go to `out` and `pred`, which may be null.
+extern "C" void emu_collect(Context *ctx, u32 key, const u8 *active, const void *a, u32 a_bytes, const u32 *b,
+                            u32 b_all, const u32 *c, u32 c_all, u32 *out, u8 *pred) {
+  for (u32 base = 0; base < ctx->threads; base += 32) {
+    u32 group = 0;
+    for (u32 tid = base; tid < min(base + 32, ctx->threads); ++tid) {
+      if (active && !active[tid]) continue;
+      group |= 1u << (tid - base);
+      ctx->a[tid] = a_bytes == 8 ? ((const u64 *)a)[tid] : a_bytes == 4 ? ((const u32 *)a)[tid] : ((const u8 *)a)[tid];
+      ctx->b[tid] = b ? b[tid] : b_all;
+      ctx->c[tid] = c ? c[tid] : c_all;
+    }
+    if (!group) continue;
+    perform(ctx, base, group, key);
+    for (u32 lane : Bits{group}) {
+      u32 tid = base + lane;
+      if (out) out[tid] = ctx->out[tid];
+      if (!pred) continue;
+      bool every = ctx->out_pred[tid];
+      pred[tid] = (key & 255) == VOTE ? voted(key >> 8, every, ctx->out[tid]) : every;
+    }
+  }
+}
 
 extern "C" void emu_wait_active(Context *ctx, u32 tid, u32 site) {
   Lane lane(tid);
