@@ -83,7 +83,7 @@ class Compiler:
             plan = None
             if not quick:
                 thread, _ = self.source(entry_name)
-                plan = plan_of(function, loops(function), thread.coroutine)
+                plan = plan_of(function, loops(function), thread.coroutine, thread.spins)
             if plan is not None:
                 thread = RegionCode(self.module, plan.function, places, self.place_of, plan)
             elif quick or not thread.coroutine:

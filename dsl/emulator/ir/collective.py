@@ -1,4 +1,4 @@
-"""What the lanes of a whole warp give and get where they meet: a family's rule for one instruction."""
+"""The values that lanes of a whole warp exchange when they meet: a family's rule for one instruction."""
 
 from __future__ import annotations
 

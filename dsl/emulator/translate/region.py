@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from dsl.emulator.ir.affine import Linear
 from dsl.emulator.ir.collective import Collective
 from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.translate.scopes import Scope
 from dsl.emulator.translate.span_checks import Span
 
 
@@ -27,6 +28,7 @@ class Region:
     written: set[str] = field(default_factory=set)
     branch: str | None = None  # the flag of a branch that all threads take alike
     leaver: Instr | None = None  # the branch or exit that each thread takes for itself
+    scope: Scope | None = None  # which the leaver takes threads out of, until its end; None: they end
     collective: Collective | None = None  # at which its threads meet at its end
     checks: bool = False  # whether its head may go to the loop without vectors
     effects: bool = False  # whether threads store, load, or set what lives on in arrays

@@ -51,7 +51,6 @@ class RegionCode(Forms, Thread):
         self.sites_of: dict[int, int] = {}
         self.metadata: list[str] = []
         self.last: list[str] = []  # the last coordinates, by axis, of the threads that are left
-        self.divergent = False
         self.cold_text = ""  # the module of the functions that are seldom called
 
     # ** streams
@@ -201,6 +200,7 @@ class RegionCode(Forms, Thread):
             self.region.branch = form.base
             return True
         self.region.leaver = instr
+        self.region.scope = self.plan.scopes[self.position] if self.position in self.plan.parted else None
         return False
 
     def step(self, instr: Instr, how) -> None:
@@ -265,8 +265,15 @@ class RegionCode(Forms, Thread):
                 label = self.label(item.name)
                 self.branch(label)
                 Builder.start(self, label)
+                self._rejoin(position)
             return
         self._leave(last)
+
+    def _rejoin(self, position: int) -> None:
+        """Threads that wait at a label are back; inner scopes come first."""
+        ending = [scope for branch in self.plan.parted if (scope := self.plan.scopes[branch]).end == position]
+        for scope in sorted(ending, key=lambda each: -each.first):
+            leaving_threads.rejoin(self, scope)
 
     def _region(self, position: int, last: Instr | None) -> None:
         """Put the code of a region after what is finished: its head, its loop, and how to run it without."""
@@ -340,7 +347,7 @@ class RegionCode(Forms, Thread):
     def _leave(self, last: Instr) -> None:
         """The branch at the end of a region."""
         if self.region.leaver is not None:
-            leaving_threads.part(self)
+            leaving_threads.part(self, last)
             return
         goal = self.target(last, last.operands[0].name) if last.opcode == "bra" else "stop"
         if last.guard is None:

@@ -12,7 +12,7 @@ from dsl.emulator.ir.affine import FLAT
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ptx.operands import reads, registers, writes
 from dsl.emulator.ptx.syntax import Reg
-from dsl.emulator.translate import collectives
+from dsl.emulator.translate import collectives, leaving_threads
 from dsl.emulator.translate.kept_registers import Captured
 from dsl.emulator.translate.vector_loop import ONE_BY_ONE
 
@@ -170,7 +170,7 @@ class SingleThread:
                 code.put(flag, code.read(last.guard, 1), "i1")
             elif region.leaver is not None:
                 code.kept.captured.array("%leave")
-                leaves = code.cast("zext", code.read(last.guard, 1), "i1", "i8")
+                leaves = leaving_threads.leaves(code)
                 code.do(f"store i8 {leaves}, ptr {code.op(f'getelementptr i8, ptr %leave, i32 {place}')}")
 
     def _values(self, place: str, degraded: str, last) -> list[tuple[str, int, str]]:

@@ -1,14 +1,15 @@
 """Which kernels run as loops over threads between uniform branches: the analysis for region_code.py.
 
 A kernel qualifies if every branch is taken by all threads of a block or by none (its predicate derives from
-parameters, constants, the block's place and loop counters), except exits, which any thread may take. Its barriers then
-only part regions of straight code, and a region is a loop over the threads that LLVM can vectorise.
+parameters, constants, the block's place and loop counters), except exits, which any thread may take, and branches with a
+scope (scopes.py), which the first threads stay in. Its barriers then only part regions of straight code, and a region
+is a loop over the threads that LLVM can vectorise.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from dsl.emulator import families
@@ -37,7 +38,10 @@ from dsl.emulator.ptx.syntax import (
     type_of,
 )
 from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, EXCHANGE, LOAD, MOVES, NO_EFFECT, STORE
+from dsl.emulator.translate.comparison import FIRST, ONE, ORDERS, Comparison
 from dsl.emulator.translate.literal_operands import with_literals
+from dsl.emulator.translate.predication import is_short, predicated
+from dsl.emulator.translate.scopes import Scope, differing, scopes_of
 
 LARGEST = 5000  # instructions: beyond this two shapes of every region take too long to compile
 MOST_COLLECTIVES = 40  # the same: each takes 0.02 s, in a coroutine 0.005 s
@@ -193,11 +197,17 @@ class Plan:
     function: Function = field(default_factory=lambda: Function("", True))  # as it is translated
     set_bits: SetBits | None = None
     wraps: bool = False  # a widened value may wrap around for some threads
-    leaves: bool = False  # some threads may leave before others
+    leaves: bool = False  # some threads may leave before others, or wait for them
+    scopes: dict[int, Scope] = field(default_factory=dict)  # of branches that have one, by position
+    parted: set[int] = field(default_factory=set)  # those that threads take differently
 
     def names(self, live: int):
         """(name, bits) of registers."""
         return [(name, self.bits[name]) for name, i in self.order.items() if live >> i & 1]
+
+    def needed(self, position: int) -> set[str]:
+        """The registers that are read from an item on."""
+        return {name for name, _ in self.names(self.live[position])}
 
     @property
     def degrades(self) -> bool:
@@ -213,6 +223,9 @@ class _Analysis(Forms):
         self.function, self.plan = function, plan
         self.parameters = {each.name for each in function.params}
         self.changed = self.divergent = False
+        self.position = 0
+        self.short: set[int] = set()  # branches over code that can be predicated
+        self.compared: dict[str, Comparison] = {}  # what predicates compare, as far as that is linear
         self.loose: list[int] = []  # positions of accesses at addresses that differ freely
 
     def op(self, text: str) -> str:
@@ -239,6 +252,8 @@ class _Analysis(Forms):
             self.changed = self.divergent = self.plan.wraps = self.plan.leaves = False
             self.loose.clear()
             walk(self.function, self)
+            for branch in self.plan.parted:
+                self._differ_after(self.plan.scopes[branch])
             if not self.changed:
                 return
         self.divergent = True
@@ -249,6 +264,7 @@ class _Analysis(Forms):
         self.forms = {}
 
     def step(self, instr: Instr, how) -> None:
+        self._note_comparison(instr)
         for reg in writes(instr):
             self.forms[reg.name] = how if isinstance(how, Linear) else None if how is EACH else Linear("?")
         if how is EACH and instr.traits & (LOAD | STORE):
@@ -274,9 +290,47 @@ class _Analysis(Forms):
             self.forms[reg.name] = None
         self.finish(position + 1, None)
 
+    def _note_comparison(self, instr: Instr) -> None:
+        for reg in writes(instr):
+            self.compared.pop(reg.name, None)
+        order = next((each for each in instr.mods if each in ORDERS), None)
+        if order is None or len(instr.operands) != 3 or type_of(instr) in FLOATS:
+            return
+        a, b = (self.of(each, TYPE_BITS[type_of(instr)]) for each in instr.operands[1:])
+        if a is not None and b is not None:
+            for reg in writes(instr):
+                self.compared[reg.name] = Comparison(order, a, b)
+
+    def _differ_after(self, scope: Scope) -> None:
+        """Registers that a scope sets differ after it."""
+        classes = self.plan.classes
+        for name, _ in self.plan.names(self.plan.live[scope.end]):
+            if name in differing(self.function, scope) and classes.get(name, FLAT) is not None:
+                classes[name], self.changed = None, True
+
     def guard_of(self, instr: Instr) -> bool:
         form = self.of(instr.guard, 1)
-        return form is not None and form.uniform
+        if form is not None and form.uniform:
+            return True
+        self.plan.leaves = True
+        if not exits(self.function, instr):
+            self._part(instr, self.plan.scopes.get(self.position))
+        return False
+
+    def _part(self, instr: Instr, scope: Scope | None) -> None:
+        """Threads take a branch differently."""
+        compared = scope and self.compared.get(_predicate(instr))
+        stay = compared and compared.staying(scope.is_loop != isinstance(instr.guard, Not))
+        if stay == FIRST or (stay == ONE and not is_short(self.function, scope)):
+            self.plan.parted.add(self.position)
+        elif scope and is_short(self.function, scope):
+            self.short.add(self.position)
+        else:
+            self.divergent = True
+
+
+def _predicate(branch: Instr) -> str:
+    return (branch.guard.item if isinstance(branch.guard, Not) else branch.guard).name
 
 
 def _joined(a, b):
@@ -321,9 +375,7 @@ def walk(function: Function, visitor) -> None:
         if ends_region(item):
             instr = item if isinstance(item, Instr) else None
             if instr is not None and instr.opcode in ("bra", *LEAVES) and instr.guard is not None:
-                if not visitor.guard_of(instr):
-                    visitor.plan.leaves = True
-                    visitor.divergent |= not exits(function, instr)
+                visitor.guard_of(instr)
             visitor.finish(position, instr)
             visitor.begin(position + 1)
             stored = False
@@ -358,8 +410,9 @@ def exits(function: Function, instr: Instr) -> bool:
     return rest is None or (rest.opcode in LEAVES and rest.guard is None)
 
 
-def _live(function: Function, plan: Plan) -> None:
-    """Fill plan.live: the registers needed before each item, and after the last."""
+def _live(function: Function, plan: Plan, own: Collection[int] = ()) -> None:
+    """Fill plan.live: the registers needed before each item, and after the last. `own`: the ids of predicated
+    instructions whose results nothing reads where the predicate does not hold."""
     items = function.items
     for item in items:
         if isinstance(item, Instr):
@@ -371,7 +424,7 @@ def _live(function: Function, plan: Plan) -> None:
         used = killed = 0
         if isinstance(item, Instr):
             used = sum({1 << plan.order[reg.name] for reg in reads(item)})
-            if item.guard is None:
+            if item.guard is None or id(item) in own:
                 killed = sum({1 << plan.order[reg.name] for reg in writes(item)})
         rows.append((used, ~killed))
     labels = {item.name: i for i, item in enumerate(items) if isinstance(item, Label)}
@@ -433,21 +486,35 @@ def _array_bits(plan: Plan) -> int:
     return sum(max(plan.bits[name], 8) for name, strides in plan.classes.items() if strides != FLAT)
 
 
-def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool) -> Plan | None:
+def _analysed(function: Function, parts: bool, own: Collection[int] = ()) -> tuple[Plan, _Analysis | None]:
+    """A plan, and how it was found; None where a register is read before it is set. `parts`: whether threads may wait
+    for others at the end of scopes."""
+    plan = Plan(function=function)
+    _live(function, plan, own)
+    if plan.live[0]:
+        return plan, None
+    plan.scopes = scopes_of(function) if parts else {}
+    plan.set_bits = SetBits(function, writers(function), rules("SET_BITS"))
+    analysis = _Analysis(function, plan)
+    analysis.run()
+    return plan, analysis
+
+
+def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool, spins: bool = False) -> Plan | None:
     """How an entry runs as regions; None where it must not, or where a loop round the whole body is as good.
 
-    `loops` has the positions of the first and the last item of each loop.
+    `loops` has the positions of the first and the last item of each loop. `spins`: threads may wait for others in one.
     """
     function = with_literals(function)
     if not 0 < len(function.items) <= LARGEST or not _knows(function):
         return None
-    plan = Plan(function=function)
-    _live(function, plan)
-    if plan.live[0]:
+    own: dict[int, Instr] = {}
+    plan, analysis = _analysed(function, meets and not spins)
+    while analysis is not None and analysis.short:
+        function = predicated(function, [plan.scopes[branch] for branch in analysis.short], plan.needed, own)
+        plan, analysis = _analysed(function, True, own)
+    if analysis is None:
         return None  # a register is read before it is set
-    plan.set_bits = SetBits(function, writers(function), rules("SET_BITS"))
-    analysis = _Analysis(function, plan)
-    analysis.run()
     if analysis.divergent or _array_bits(plan) > MOST_ARRAY_BITS:
         return None
     if not meets:

@@ -12,7 +12,7 @@ _VOTES = ("ballot", "all", "any", "uni")
 
 
 def _destinations(instr: Instr) -> tuple:
-    """What is set besides a predicate, and the predicate; None for what is missing."""
+    """The destinations: a register, and a predicate; None if it is missing."""
     first = instr.operands[0]
     return (first.first, first.second) if isinstance(first, Pair) else (first, None)
 

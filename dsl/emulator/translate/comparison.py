@@ -1,0 +1,34 @@
+"""Which threads a comparison of linear values picks: the first ones, one, or others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsl.emulator.ir.affine import Linear
+
+FIRST, ONE, OTHERS = "first", "one", "others"
+_LESS, _GREATER = frozenset({"lt", "le", "lo", "ls"}), frozenset({"gt", "ge", "hi", "hs"})
+ORDERS = _LESS | _GREATER | {"eq", "ne"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`a order b`, as PTX names orders."""
+
+    order: str
+    a: Linear
+    b: Linear
+
+    def staying(self, holds: bool) -> str:
+        """The threads for which it holds, or does not: FIRST if they are those of the lowest coordinates."""
+        if self.order in ("eq", "ne"):
+            return ONE if (self.order == "eq") == holds else OTHERS
+        signs = {_sign(x, y) for x, y in zip(self.a.strides, self.b.strides)} - {0}
+        return FIRST if signs <= {1 if (self.order in _LESS) == holds else -1} else OTHERS
+
+
+def _sign(a, b) -> int:
+    """Of a - b; strides that only the launch knows count as positive."""
+    if isinstance(a, int) and isinstance(b, int):
+        return (a > b) - (a < b)
+    return 1 if isinstance(b, int) else -1 if isinstance(a, int) else 0
