@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -249,6 +250,19 @@ class Body(Builder):
     def linear_pointer(self, instr: Instr, operand: Addr, space: str, size_bytes: int) -> str | None:
         """A pointer for an access that has been checked for all threads at once; None where each must check."""
         return None
+
+    def one_place(self, instr: Instr, operand: Addr, space: str) -> bool:
+        """Whether an update runs for many threads at once, which all go to one address; before_threads and
+        after_threads are then contexts for code round them."""
+        return False
+
+    def before_threads(self) -> AbstractContextManager[None]:
+        """The place of code that runs once before the threads of a region."""
+        raise NotImplementedError
+
+    def after_threads(self) -> AbstractContextManager[None]:
+        """The place of code that runs once after them."""
+        raise NotImplementedError
 
     # ** what checkers want to know: see checked.py. Nothing, unless a kernel is checked.
 

@@ -7,20 +7,31 @@ from dataclasses import dataclass
 from dsl.emulator.ir.affine import Linear
 
 FIRST, ONE, OTHERS = "first", "one", "others"
+_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _LESS, _GREATER = frozenset({"lt", "le", "lo", "ls"}), frozenset({"gt", "ge", "hi", "hs"})
 ORDERS = _LESS | _GREATER | {"eq", "ne"}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`a order b`, as PTX names orders."""
+    """`a order b`, as PTX names orders, of integers of `bits`."""
 
     order: str
     a: Linear
     b: Linear
+    bits: int = 32
+    is_signed: bool = True
+
+    @property
+    def name(self) -> str:
+        """The order as LLVM names it."""
+        if self.order in ("eq", "ne"):
+            return self.order
+        letter = "s" if self.is_signed and self.order not in _UNSIGNED else "u"
+        return letter + _UNSIGNED.get(self.order, self.order)
 
     def staying(self, holds: bool) -> str:
-        """The threads for which it holds, or does not: FIRST if they are those of the lowest coordinates."""
+        """The threads for which it holds, or does not: FIRST if they have the lowest coordinates."""
         if self.order in ("eq", "ne"):
             return ONE if (self.order == "eq") == holds else OTHERS
         signs = {_sign(x, y) for x, y in zip(self.a.strides, self.b.strides)} - {0}

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.machine import context, numbers
+from dsl.emulator.ptx.syntax import Not
+from dsl.emulator.translate.comparison import Comparison
+from dsl.emulator.translate.region import LANE
 from dsl.emulator.translate.scopes import Scope
-from dsl.emulator.translate.vector_loop import REDUCTION
+from dsl.emulator.translate.vector_loop import REDUCTION, loop
 
 _COUNTS = [(f"%count_{axis}", axis) for axis in "xyz"]
 
@@ -30,7 +33,7 @@ def leaves(code) -> str:
     """Whether the thread leaves by the branch or exit at the end of the region, as i8."""
     region = code.region
     flag = code.read(region.leaver.guard, 1)
-    if region.scope is not None and region.scope.is_loop:
+    if _stays_if_taken(region):
         flag = code.xor(flag, "true", "i1")
     return code.cast("zext", flag, "i1", "i8")
 
@@ -44,6 +47,28 @@ def note(code) -> None:
     code.threads = code.block_threads
     cell = code.op(f"getelementptr i8, ptr %leave, i64 %pos{region.number}")
     code.do(f"store i8 {flag}, ptr {cell}")
+
+
+def note_all(code, comparison: Comparison) -> None:
+    """After the loop over threads: write down in a second loop who leaves by a comparison of linear values."""
+    n, body = f"{code.region.number}.leave", []
+    with code.into(body, LANE):
+        place = [f"%l{axis}{n}" for axis in "xyz"]
+        if comparison.bits != 64:
+            place = [code.op(f"trunc i64 {each} to i{comparison.bits}") for each in place]
+        a, b = (code.at(form, place, comparison.bits) for form in (comparison.a, comparison.b))
+        flag = code.cmp(comparison.name, a, b, f"i{comparison.bits}")
+        if isinstance(code.region.leaver.guard, Not) != _stays_if_taken(code.region):
+            flag = code.xor(flag, "true", "i1")
+        cell = code.op(f"getelementptr i8, ptr %leave, i64 %pos{n}")
+        code.do(f"store i8 {code.cast('zext', flag, 'i1', 'i8')}, ptr {cell}")
+    counts = [code.add(last, 1, "i64") for last in code.last]
+    code.out += loop(n, counts, body, code.loop_metadata)
+    Builder.start(code, f"after{n}")
+
+
+def _stays_if_taken(region) -> bool:
+    return region.scope is not None and region.scope.is_loop
 
 
 def part(code, last) -> None:

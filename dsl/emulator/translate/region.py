@@ -10,6 +10,9 @@ from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.translate.scopes import Scope
 from dsl.emulator.translate.span_checks import Span
 
+# Code is emitted for the block (HEAD), for every thread in the loop (LANE), for one after another (ALONE).
+HEAD, LANE, ALONE = "head", "lane", "alone"
+
 
 @dataclass(slots=True)
 class Region:
@@ -20,6 +23,7 @@ class Region:
     head: list[str] = field(default_factory=list)
     top: list[str] = field(default_factory=list)
     lane: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)  # runs once, after all threads
     conditions: list[str] = field(default_factory=list)  # flags: linear values do not wrap
     spans: dict[tuple, Span] = field(default_factory=dict)
     spreads: dict[tuple[Linear, int], str] = field(default_factory=dict)  # values of forms, for the loop's thread

@@ -20,16 +20,14 @@ from dsl.emulator.ir.places import Places
 from dsl.emulator.machine import native
 from dsl.emulator.ptx.operands import LEAVES, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Module, Reg, Special, Sym
-from dsl.emulator.ptx.traits import LOAD, STORE
+from dsl.emulator.ptx.traits import LOAD, STORE, UPDATES
 from dsl.emulator.translate import collectives, leaving_threads, span_checks, uniform_branches, vector_loop
+from dsl.emulator.translate.comparison import Comparison
 from dsl.emulator.translate.coroutine import Thread
 from dsl.emulator.translate.kept_registers import KeptRegisters
-from dsl.emulator.translate.region import Region
-from dsl.emulator.translate.single_thread import ALONE, HEAD, SingleThread
-from dsl.emulator.translate.uniform_branches import EACH, ONCE, Forms, Plan
-
-# Code is emitted for the block (HEAD), for every thread in the loop (LANE), for one after another (ALONE).
-LANE = "lane"
+from dsl.emulator.translate.region import ALONE, HEAD, LANE, Region
+from dsl.emulator.translate.single_thread import SingleThread
+from dsl.emulator.translate.uniform_branches import EACH, ONCE, Forms, Plan, predicate_of
 
 
 class RegionCode(Forms, Thread):
@@ -44,6 +42,7 @@ class RegionCode(Forms, Thread):
         self.parameters = {each.name for each in entry.params}
         self.out = self.lines  # what is finished
         self.mode, self.under = HEAD, None
+        self.updates = False  # whether an instruction is emitted that threads apply to the memory of others
         self.position = 0
         self.region, self.after = Region(0, 0), 0
         self.kept = KeptRegisters(self, plan)
@@ -64,10 +63,10 @@ class RegionCode(Forms, Thread):
         self.lines, self.mode = outer, outer_mode
 
     def op(self, text: str) -> str:
-        return super().op(text + vector_loop.access_group(text) if self.mode is LANE else text)
+        return super().op(text + vector_loop.access_group(text) if self.mode is LANE and not self.updates else text)
 
     def do(self, text: str) -> None:
-        super().do(text + vector_loop.access_group(text) if self.mode is LANE else text)
+        super().do(text + vector_loop.access_group(text) if self.mode is LANE and not self.updates else text)
 
     def loop_metadata(self, rest: str) -> str:
         """The end of the branch back of a loop."""
@@ -184,10 +183,23 @@ class RegionCode(Forms, Thread):
                 pointer = self.op(f"getelementptr i8, ptr {pointer}, i64 {step}")
         return pointer
 
+    def one_place(self, instr: Instr, operand, space: str) -> bool:
+        if self.mode is not LANE or instr.guard is not None:
+            return False
+        with self.into(self.region.head, HEAD):
+            place = self.place(operand, space)
+        return place is not None and place[0].uniform and (place[1] != 32 or space == "shared")
+
+    def before_threads(self):
+        return self.into(self.region.head, HEAD)
+
+    def after_threads(self):
+        return self.into(self.region.after)
+
     # ** what uniform_branches.walk asks and shows
 
     def begin(self, position: int) -> None:
-        self.region, self.forms = Region(self.region.number + 1, position), {}
+        self.region, self.forms, self.compared = Region(self.region.number + 1, position), {}, {}
         self.values.clear()
         self.checked.clear()
         self.lines, self.mode = self.region.head, HEAD
@@ -205,6 +217,7 @@ class RegionCode(Forms, Thread):
 
     def step(self, instr: Instr, how) -> None:
         self.region.instrs.append(instr)
+        self.note_comparison(instr)
         destinations = writes(instr)
         if how is EACH:
             self._each(instr, destinations)
@@ -222,7 +235,7 @@ class RegionCode(Forms, Thread):
 
     def _each(self, instr: Instr, destinations: list[Reg]) -> None:
         region = self.region
-        region.effects |= bool(instr.traits & (LOAD | STORE))
+        region.effects |= bool(instr.traits & (LOAD | STORE | UPDATES))
         if instr.guard is not None:
             for reg in destinations:  # what stays where the guard does not hold
                 form = self.form(reg)
@@ -236,9 +249,9 @@ class RegionCode(Forms, Thread):
                     self.values[self.slot(reg)] = value
                 self.forms[reg.name] = None
         with self.into(region.lane, LANE):
-            self.threads = region.lane_threads()
+            self.threads, self.updates = region.lane_threads(), bool(instr.traits & UPDATES)
             self.instruction(instr)
-            self.threads = self.block_threads
+            self.threads, self.updates = self.block_threads, False
         for reg in destinations:
             self.forms[reg.name] = None
 
@@ -252,7 +265,7 @@ class RegionCode(Forms, Thread):
         self.finish(position + 1, None)
 
     def finish(self, position: int, last: Instr | None) -> None:
-        self.after = self.plan.live[position]
+        self.after = self.plan.live_after(position, last)
         self._region(position, last)
         self.lines, self.mode = self.out, HEAD
         if self.region.collective is not None:
@@ -278,7 +291,7 @@ class RegionCode(Forms, Thread):
     def _region(self, position: int, last: Instr | None) -> None:
         """Put the code of a region after what is finished: its head, its loop, and how to run it without."""
         region, plan = self.region, self.plan
-        outs = [(name, bits) for name, bits in plan.names(plan.live[position]) if name in region.written]
+        outs = [(name, bits) for name, bits in plan.names(self.after) if name in region.written]
         with self.into(region.lane, LANE):
             self._lane_end(outs)
         checks = bool(region.checks or region.spans or region.conditions)
@@ -298,6 +311,9 @@ class RegionCode(Forms, Thread):
                 counts = [self.add(last, 1, "i64") for last in self.last]
                 self.out += vector_loop.loop(number, counts, region.top + region.lane, self.loop_metadata)
                 Builder.start(self, f"after{number}")
+                self.out += region.after
+            if (comparison := self._parting()) is not None:
+                leaving_threads.note_all(self, comparison)
             if slow:
                 self._slow_way(outs, last)
 
@@ -311,8 +327,12 @@ class RegionCode(Forms, Thread):
             self.threads = self.region.lane_threads()
             collectives.give(self, self.region.collective, f"%pos{self.region.number}", "i64")
             self.threads = self.block_threads
-        if self.region.leaver is not None:
+        if self.region.leaver is not None and self._parting() is None:
             leaving_threads.note(self)
+
+    def _parting(self) -> Comparison | None:
+        """The comparison of linear values by which threads leave."""
+        return self.compared.get(predicate_of(self.region.leaver)) if self.region.leaver is not None else None
 
     def _head_end(self, outs: list[tuple[str, int]]) -> None:
         """The end of the head: its checks; linear registers and the branch's flag are kept."""

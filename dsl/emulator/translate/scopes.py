@@ -1,8 +1,8 @@
 """Code that some threads of a block run while the others wait at its end: an `if`, a loop that each leaves in its time.
 
 A branch that threads take differently has a scope: the items up to its label, or the loop that it closes. Nothing else
-may lead into a scope or out of it, and no threads may meet in it. What is set there and read later then differs between
-threads; within it, all that run have come the same way.
+may lead into a scope or out of it, and no threads may meet in it. Registers that it sets differ between threads after
+it; within it, all threads that run have come the same way.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def scopes_of(function: Function) -> dict[int, Scope]:
 
 
 def _jumps(items, labels: dict[str, int]) -> dict[int, int | None]:
-    """Where each branch goes, by position; None: to the end."""
+    """The target of each branch, by position; None: the end."""
     rows: dict[int, int | None] = {}
     for at, item in enumerate(items):
         if isinstance(item, Instr) and item.opcode in ("bra", *LEAVES):

@@ -14,9 +14,8 @@ from dsl.emulator.ptx.operands import reads, registers, writes
 from dsl.emulator.ptx.syntax import Reg
 from dsl.emulator.translate import collectives, leaving_threads
 from dsl.emulator.translate.kept_registers import Captured
+from dsl.emulator.translate.region import ALONE, HEAD
 from dsl.emulator.translate.vector_loop import ONE_BY_ONE
-
-HEAD, ALONE = "head", "alone"
 
 
 class SingleThread:

@@ -1,9 +1,9 @@
 """Which kernels run as loops over threads between uniform branches: the analysis for region_code.py.
 
 A kernel qualifies if every branch is taken by all threads of a block or by none (its predicate derives from
-parameters, constants, the block's place and loop counters), except exits, which any thread may take, and branches with a
-scope (scopes.py), which the first threads stay in. Its barriers then only part regions of straight code, and a region
-is a loop over the threads that LLVM can vectorise.
+parameters, constants, the block's place and loop counters), except exits, which any thread may take, and branches
+with a scope (scopes.py), which the first threads stay in. Its barriers then only part regions of straight code, and a
+region is a loop over the threads that LLVM can vectorise.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dsl.emulator.ptx.literals import float_bits
 from dsl.emulator.ptx.operands import LEAVES, reads, space_of, writes
 from dsl.emulator.ptx.syntax import (
     FLOATS,
+    SIGNED,
     TYPE_BITS,
     Addr,
     FloatImm,
@@ -37,7 +38,7 @@ from dsl.emulator.ptx.syntax import (
     Vec,
     type_of,
 )
-from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, EXCHANGE, LOAD, MOVES, NO_EFFECT, STORE
+from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, EXCHANGE, LOAD, MOVES, NO_EFFECT, STORE, UPDATES
 from dsl.emulator.translate.comparison import FIRST, ONE, ORDERS, Comparison
 from dsl.emulator.translate.literal_operands import with_literals
 from dsl.emulator.translate.predication import is_short, predicated
@@ -47,7 +48,7 @@ LARGEST = 5000  # instructions: beyond this two shapes of every region take too 
 MOST_COLLECTIVES = 40  # the same: each takes 0.02 s, in a coroutine 0.005 s
 MOST_ARRAY_BITS = 8192  # of one thread's registers that live between regions: 1 MiB of stack for 1024 threads
 
-_KNOWN = COMPUTES | CONVERTS | NO_EFFECT | LOAD | STORE | BARRIER
+_KNOWN = COMPUTES | CONVERTS | NO_EFFECT | LOAD | STORE | BARRIER | UPDATES
 _OWN = ("laneid", "warpid", "lanemask")  # predefined registers that differ between threads, besides tid
 _UNKNOWN = ("clock", "globaltimer")
 
@@ -87,6 +88,7 @@ class Forms:
 
     def __init__(self) -> None:
         self.forms: dict[str, Linear | None] = {}
+        self.compared: dict[str, Comparison] = {}  # what predicates compare, as far as that is linear
 
     def form(self, reg: Reg) -> Linear | None:
         if reg.name not in self.forms:
@@ -145,8 +147,8 @@ class Forms:
                 return EACH
         if instr.traits & LOAD and self.is_parameter(instr):
             return ONCE if guard is None or self._replaces(instr) else EACH
-        if instr.traits & (LOAD | STORE):
-            if instr.traits & STORE or guard is not None:
+        if instr.traits & (LOAD | STORE | UPDATES):
+            if not instr.traits & LOAD or guard is not None:
                 return EACH
             place = self.place(instr.operands[1], space_of(instr))
             return FETCH if place is not None and place[0].uniform else EACH
@@ -161,6 +163,21 @@ class Forms:
         if instr.traits & COMPUTES and all(map(self._uniform, instr.operands[1:])):
             return ONCE
         return EACH
+
+    def note_comparison(self, instr: Instr) -> None:
+        """Before an instruction: remember what the predicate that it sets compares."""
+        destinations = writes(instr)
+        for reg in destinations:
+            self.compared.pop(reg.name, None)
+        order = next((each for each in instr.mods if each in ORDERS), None)
+        if order is None or len(destinations) != 1 or destinations[0].bits != 1 or len(instr.operands) != 3:
+            return
+        kind = type_of(instr)
+        if kind in FLOATS or instr.guard is not None:
+            return
+        a, b = (self.of(each, TYPE_BITS[kind]) for each in instr.operands[1:])
+        if a is not None and b is not None:
+            self.compared[destinations[0].name] = Comparison(order, a, b, TYPE_BITS[kind], kind in SIGNED)
 
     def _replaces(self, instr: Instr) -> bool:
         """Whether a guarded instruction sets one register that had a form before."""
@@ -193,6 +210,7 @@ class Plan:
     order: dict[str, int] = field(default_factory=dict)
     bits: dict[str, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)  # their positions
     classes: dict = field(default_factory=dict)
     function: Function = field(default_factory=lambda: Function("", True))  # as it is translated
     set_bits: SetBits | None = None
@@ -204,6 +222,13 @@ class Plan:
     def names(self, live: int):
         """(name, bits) of registers."""
         return [(name, self.bits[name]) for name, i in self.order.items() if live >> i & 1]
+
+    def live_after(self, position: int, last: Instr | None) -> int:
+        """The registers, as bits, needed after a region that ends before an item, by its branch or exit `last`."""
+        if last is None or last.opcode not in ("bra", *LEAVES):
+            return self.live[position]
+        on = self.live[position + 1] if last.guard is not None else 0
+        return on | (self.live[self.labels[last.operands[0].name]] if last.opcode == "bra" else 0)
 
     def needed(self, position: int) -> set[str]:
         """The registers that are read from an item on."""
@@ -225,7 +250,6 @@ class _Analysis(Forms):
         self.changed = self.divergent = False
         self.position = 0
         self.short: set[int] = set()  # branches over code that can be predicated
-        self.compared: dict[str, Comparison] = {}  # what predicates compare, as far as that is linear
         self.loose: list[int] = []  # positions of accesses at addresses that differ freely
 
     def op(self, text: str) -> str:
@@ -264,11 +288,11 @@ class _Analysis(Forms):
         self.forms = {}
 
     def step(self, instr: Instr, how) -> None:
-        self._note_comparison(instr)
+        self.note_comparison(instr)
         for reg in writes(instr):
             self.forms[reg.name] = how if isinstance(how, Linear) else None if how is EACH else Linear("?")
-        if how is EACH and instr.traits & (LOAD | STORE):
-            at = instr.operands[0 if instr.traits & STORE else 1]
+        if how is EACH and instr.traits & (LOAD | STORE | UPDATES):
+            at = next(operand for operand in instr.operands if isinstance(operand, Addr))
             if self.place(at, space_of(instr)) is None:
                 self.loose.append(self.position)
 
@@ -290,17 +314,6 @@ class _Analysis(Forms):
             self.forms[reg.name] = None
         self.finish(position + 1, None)
 
-    def _note_comparison(self, instr: Instr) -> None:
-        for reg in writes(instr):
-            self.compared.pop(reg.name, None)
-        order = next((each for each in instr.mods if each in ORDERS), None)
-        if order is None or len(instr.operands) != 3 or type_of(instr) in FLOATS:
-            return
-        a, b = (self.of(each, TYPE_BITS[type_of(instr)]) for each in instr.operands[1:])
-        if a is not None and b is not None:
-            for reg in writes(instr):
-                self.compared[reg.name] = Comparison(order, a, b)
-
     def _differ_after(self, scope: Scope) -> None:
         """Registers that a scope sets differ after it."""
         classes = self.plan.classes
@@ -319,7 +332,7 @@ class _Analysis(Forms):
 
     def _part(self, instr: Instr, scope: Scope | None) -> None:
         """Threads take a branch differently."""
-        compared = scope and self.compared.get(_predicate(instr))
+        compared = scope and self.compared.get(predicate_of(instr))
         stay = compared and compared.staying(scope.is_loop != isinstance(instr.guard, Not))
         if stay == FIRST or (stay == ONE and not is_short(self.function, scope)):
             self.plan.parted.add(self.position)
@@ -329,7 +342,8 @@ class _Analysis(Forms):
             self.divergent = True
 
 
-def _predicate(branch: Instr) -> str:
+def predicate_of(branch: Instr) -> str:
+    """The name of the register that guards it."""
     return (branch.guard.item if isinstance(branch.guard, Not) else branch.guard).name
 
 
@@ -366,9 +380,11 @@ def walk(function: Function, visitor) -> None:
     """Show the regions of an entry to `visitor`: begin(position), step(instruction, how) and
     finish(position, last); or collect(position, instruction, collective), which finishes one too.
 
-    A load for the whole block comes before the threads' part of its region, so a store before it ends the region.
+    A load for the whole block comes before the threads' part of its region, so a store before it ends the region; an
+    update of one place by all threads comes after that part, so a load or a store after an update ends the region too.
+    See _must_part.
     """
-    items, stored = function.items, False
+    items, before = function.items, 0
     visitor.begin(0)
     for position, item in enumerate(items):
         visitor.position = position
@@ -378,24 +394,36 @@ def walk(function: Function, visitor) -> None:
                 visitor.guard_of(instr)
             visitor.finish(position, instr)
             visitor.begin(position + 1)
-            stored = False
+            before = 0
             continue
         if (collective := collective_of(item)) is not None:
             visitor.collect(position, item, collective)
             visitor.begin(position + 1)
-            stored = False
+            before = 0
             continue
         if item.traits & NO_EFFECT:
             continue
         how = visitor.judge(item)
-        if how is FETCH and stored:
+        if _must_part(item, how, before):
             visitor.finish(position, None)
             visitor.begin(position)
-            how, stored = visitor.judge(item), False
-        stored = stored or bool(item.traits & STORE)
+            how, before = visitor.judge(item), 0
+        before |= item.traits & (STORE | UPDATES)
+        if item.guard is not None:
+            before |= item.traits & LOAD
         visitor.step(item, how)
     visitor.position = len(items)
     visitor.finish(len(items), None)
+
+
+def _must_part(item: Instr, how, before: int) -> bool:
+    """Whether an instruction may not be in one region with those before it: bits for stores, updates, and predicated
+    loads. LLVM (22) moves a masked load past the store after it."""
+    if before & UPDATES and item.traits & (LOAD | STORE) and how is not ONCE:
+        return True
+    if before & LOAD and item.traits & (STORE | UPDATES):
+        return True
+    return how is FETCH and bool(before & (STORE | UPDATES))
 
 
 def exits(function: Function, instr: Instr) -> bool:
@@ -427,7 +455,7 @@ def _live(function: Function, plan: Plan, own: Collection[int] = ()) -> None:
             if item.guard is None or id(item) in own:
                 killed = sum({1 << plan.order[reg.name] for reg in writes(item)})
         rows.append((used, ~killed))
-    labels = {item.name: i for i, item in enumerate(items) if isinstance(item, Label)}
+    plan.labels = labels = {item.name: i for i, item in enumerate(items) if isinstance(item, Label)}
     plan.live = [0] * (len(items) + 1)
     changed = True
     while changed:
@@ -452,6 +480,21 @@ def writers(function: Function) -> dict[str, list[Instr]]:
     return writers_by_name
 
 
+def _commute(function: Function) -> bool:
+    """Whether the order of all atomics is of no account: one operation on integers, whose results nobody reads."""
+    updates = [item for item in function.items if isinstance(item, Instr) and item.traits & UPDATES]
+    if not updates:
+        return True
+    read = {reg.name for item in function.items if isinstance(item, Instr) for reg in reads(item)}
+    known = rules("COMMUTES")
+    operations = {known[item.opcode](item) if item.opcode in known else None for item in updates}
+    return (
+        len(operations) == 1
+        and None not in operations
+        and not any(reg.name in read for item in updates for reg in writes(item))
+    )
+
+
 def _knows(function: Function) -> bool:
     """Whether all instructions are of a kind that regions can hold."""
     labels = {item.name for item in function.items if isinstance(item, Label)}
@@ -463,13 +506,13 @@ def _knows(function: Function) -> bool:
         known = item.traits & _KNOWN or item.opcode in ("bra", *LEAVES) or collective_of(item) is not None
         if not known or "shared::cluster" in item.mods:
             return False
-        if not STRONG.isdisjoint(item.mods) or "cc" in item.mods:
+        if (not STRONG.isdisjoint(item.mods) and not item.traits & UPDATES) or "cc" in item.mods:
             return False
         if item.traits & BARRIER and not is_barrier(item):
             return False
         if item.opcode == "bra" and getattr(item.operands[0], "name", None) not in labels:
             return False
-        if item.traits & (LOAD | STORE) and not _well_formed(item):
+        if item.traits & (LOAD | STORE | UPDATES) and not _well_formed(item):
             return False
         for operand in item.operands:
             if isinstance(operand, Special) and operand.name[1:].startswith(_UNKNOWN):
@@ -506,7 +549,7 @@ def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool, spins
     `loops` has the positions of the first and the last item of each loop. `spins`: threads may wait for others in one.
     """
     function = with_literals(function)
-    if not 0 < len(function.items) <= LARGEST or not _knows(function):
+    if not 0 < len(function.items) <= LARGEST or not _knows(function) or not _commute(function):
         return None
     own: dict[int, Instr] = {}
     plan, analysis = _analysed(function, meets and not spins)

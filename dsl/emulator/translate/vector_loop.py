@@ -22,7 +22,7 @@ def access_group(text: str) -> str:
     return ", !access.group !8" if plain else ""
 
 
-def loop(n: int, counts: list[str], body: list[str], metadata) -> list[str]:
+def loop(n: int | str, counts: list[str], body: list[str], metadata) -> list[str]:
     """The lines of the loop of region `n` over `counts` (i64, by axis) threads, up to where %after{n} begins.
 
     `metadata(names)` is what the branch back of a loop ends with.

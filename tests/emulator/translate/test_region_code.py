@@ -22,11 +22,18 @@ def test_local_memory_and_generic_addresses():
     np.testing.assert_array_equal(Pair(body).same(block=64)[:64], 2 * np.arange(64))
 
 
+def test_a_predicated_load_keeps_its_place_before_a_store():
+    body = """mov.u32 %u, smem; mad.lo.u32 %i, %t, 4, %u; st.shared.u32 [%i], 7; mov.u32 %r, 1; bar.sync 0;
+  setp.lt.u32 %p, %t, 5; @%p ld.shared.u32 %r, [%i]; @%p st.shared.u32 [%i], %t; bar.sync 0; st.global.u32 [%o], %r;
+  ret;"""
+    np.testing.assert_array_equal(Pair(body).same(block=24)[:24], [7] * 5 + [1] * 19)
+
+
 @pytest.mark.parametrize("body", [
     "setp.lt.u32 %p, %t, 7; @%p bra A; bar.sync 0; st.global.u32 [%o], %t;\nA:\n st.global.u32 [%o], %t; ret;",
     "mov.u32 %k, 0;\nA:\n add.u32 %k, %k, 1; setp.lt.u32 %p, %k, %t; @%p bra A; st.global.u32 [%o], %k; ret;",
     "bar.sync %n; ret;",
-    "atom.global.add.u32 %r, [%out], 1; bar.sync 0; ret;",
+    "atom.global.add.u32 %r, [%out], 1; bar.sync 0; st.global.u32 [%o+64], %r; ret;",
 ])  # fmt: skip
 def test_kernels_that_keep_their_threads(body):
     """Divergent branches round a barrier or without one, barriers that not all need reach, atomics."""

@@ -20,8 +20,8 @@ STRIDES = st.tuples(*[st.integers(-3, 3)] * 3)
 
 
 @given(st.sampled_from(sorted(HOLDS)), st.booleans(), st.integers(-9, 9), STRIDES, st.integers(-9, 9), STRIDES)
-def test_first_threads_are_those_of_the_lowest_coordinates(order, holds, a, a_strides, b, b_strides):
-    """With a thread all those stay whose coordinates are no higher."""
+def test_first_threads_have_the_lowest_coordinates(order, holds, a, a_strides, b, b_strides):
+    """If a thread stays, so does each thread of lower or equal coordinates."""
     staying = Comparison(order, Linear("?", a_strides), Linear("?", b_strides)).staying(holds)
     assert (staying == ONE) <= (order in ("eq", "ne"))
     if staying != FIRST:

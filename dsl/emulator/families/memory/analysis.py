@@ -1,8 +1,9 @@
-"""Converted addresses as linear functions of the thread: see ir/affine.py."""
+"""Converted addresses as linear functions of the thread: see ir/affine.py; atomics whose order nobody sees."""
 
 from __future__ import annotations
 
 from dsl.emulator.ir import affine
+from dsl.emulator.ptx.syntax import Instr
 
 
 def _address_space(f, instr, kind):
@@ -15,4 +16,18 @@ def _address_space(f, instr, kind):
     return affine.fits(instr, 64, form)
 
 
+_COMMUTING = frozenset({"add", "min", "max", "and", "or", "xor"})
+_WHOLE = frozenset({"u32", "s32", "u64", "s64", "b32", "b64"})
+_ORDERED = frozenset({"acquire", "release", "acq_rel", "v2", "v4", "v8"})
+
+
+def _commuting(instr: Instr) -> str | None:
+    """The operation of an atomic on integers that may come before or after another of the same operation."""
+    mods = {*instr.mods}
+    if mods & _ORDERED or not mods & _WHOLE:
+        return None
+    return next(iter(mods & _COMMUTING), None)
+
+
+COMMUTES = {"atom": _commuting, "red": _commuting}
 FORMS = {"cvta": _address_space}

@@ -19,16 +19,44 @@ def atomic(body, instr):
     address, *values = instr.operands[1:] if has_result else instr.operands
     operation = next(m for m in instr.mods if m in OPERATIONS)
     space = space_of(instr)
+    if body.one_place(instr, address, space):
+        return _combined(body, instr, operation, address, body.read(values[0], bits))
     pointer = host_address(body, instr, address, space, size_bytes)
     if count > 1:
         return _vector_atomic(body, instr, operation, pointer, destination, values[0])
     operands = [body.read(v, bits) for v in values[: 2 if operation == "cas" else 1]]
-    if space in SHARED_BY_BLOCKS and bits <= 64 and kind not in FLOATS and not kind.endswith("x2"):
-        old = _host_atomic(body, instr, operation, kind, pointer, operands)
-    else:
-        old = _in_turn(body, instr, operation, kind, pointer, operands)
+    old = _one(body, instr, operation, pointer, operands)
     if destination is not None:
         body.write(destination, old, bits, kind in SIGNED)
+
+
+def _one(body, instr, operation: str, pointer: str, operands: list[str]) -> str:
+    """The old value."""
+    kind, bits, _, _ = shape(instr)
+    if space_of(instr) in SHARED_BY_BLOCKS and bits <= 64 and kind not in FLOATS and not kind.endswith("x2"):
+        return _host_atomic(body, instr, operation, kind, pointer, operands)
+    return _in_turn(body, instr, operation, kind, pointer, operands)
+
+
+def _combined(body, instr, operation: str, address, value: str) -> None:
+    """All threads of a region update one place, and nobody reads what was there: combine their values, then update."""
+    kind, bits, _, size_bytes = shape(instr)
+    total = body.alloca(f"i{bits}")
+    with body.before_threads():
+        body.put(total, _neutral(operation, kind), f"i{bits}")
+    body.put(total, OPERATIONS[operation](body, instr, kind, body.get(total, f"i{bits}"), value), f"i{bits}")
+    with body.after_threads():
+        pointer = host_address(body, instr, address, space_of(instr), size_bytes)
+        _one(body, instr, operation, pointer, [body.get(total, f"i{bits}")])
+
+
+def _neutral(operation: str, kind: str) -> str:
+    """The value that leaves every other as it is."""
+    bits, lowest = TYPE_BITS[kind], kind in SIGNED
+    if operation in ("min", "max"):
+        least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if lowest else (0, -1)
+        return str(most if operation == "min" else least)
+    return "-1" if operation == "and" else "0"
 
 
 def _in_turn(body, instr, operation: str, kind: str, pointer: str, operands: list[str]) -> str:
