@@ -8,7 +8,8 @@
 - A barrier of 1024 threads, and of a cluster. A matrix product through shared memory, an mma. The same on one worker
   and on all.
 - Lanes that meet in shuffles, and atomics that many threads share (warp_kernels.py), against the same loops in C.
-- The cost of a launch, and of the first launch of a program in a fresh process.
+- The time from a long PTX text to machine code. The cost of a launch, and of the first launch of a program in a
+  fresh process.
 """
 
 from __future__ import annotations
@@ -411,6 +412,25 @@ def warps(samples: int, np) -> None:
                   peer_of("add_one", words, other, 1 << 20))  # fmt: skip
 
 
+def long_text(lines: int) -> str:
+    """A kernel without loops: loads, arithmetic on 64 registers and predicated stores."""
+    rows = []
+    for i in range(lines // 8):
+        a, b = i * 7 % 64, (i * 11 + 1) % 64
+        rows.append(f"mul.wide.u32 %d0, %r{a}, 4; and.b64 %d0, %d0, 1023; add.s64 %d1, %o, %d0;")
+        rows.append(f"ld.global.f32 %f{a}, [%d1]; fma.rn.f32 %f{b}, %f{a}, %f{b}, %f{a}; add.s32 %r{b}, %r{a}, {i};")
+        rows.append(f"setp.lt.s32 %p, %r{b}, %r{a}; @%p st.global.f32 [%d1], %f{b};")
+    head = ".reg .b32 %r<64>; .reg .f32 %f<64>; .reg .pred %p; .reg .b64 %o, %d<2>; ld.param.u64 %o, [out];\n"
+    return f"{HEADER}.visible .entry long(.param .u64 out) {{ {head}{chr(10).join(rows)}\nret; }}"
+
+
+def text(samples: int, np) -> None:
+    """From PTX of 5000 instructions to machine code that a small launch can run; not from the disk."""
+    ptx = long_text(5000)
+    title("PTX of 5000 instructions until a small launch can run it")
+    show("emulator", *least(samples, lambda: emulator.Program(ptx).code("long", 1)))
+
+
 def cores(samples: int, np) -> None:
     """The same arithmetic on one worker and on all, turn by turn and many times: the least needs every core once."""
     kernel, out = Kernel(LOOP), np.zeros(256, np.float32)
@@ -467,6 +487,7 @@ PARTS = {
     "cluster": cluster,
     "mma": mma,
     "warps": warps,
+    "text": text,
     "cores": cores,
     "launches": launches,
 }

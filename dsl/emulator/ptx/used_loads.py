@@ -8,6 +8,7 @@ part of no race. The predicate is found if it depends on the place of the thread
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 from dsl.emulator.ptx.operands import reads, result, space_of, writes
@@ -49,6 +50,7 @@ class _Flow:
         self.items = function.items
         self.set_at: dict[str, list[int]] = {}
         self.read_at: dict[str, list[int]] = {}
+        self.steps: dict[str, list[int]] = {}  # see _steps
         for at, item in enumerate(function.items):
             if isinstance(item, Instr):
                 for table, regs in ((self.set_at, writes(item)), (self.read_at, reads(item))):
@@ -58,30 +60,34 @@ class _Flow:
     def predicate_of_uses(self, load: Instr) -> list[int]:
         """The instructions, in order, that compute a predicate without which nothing happens that depends on a load; []
         if there is none."""
-        common: set[str] | None = None
-        for use in self._uses(load):
-            names = {reg.name for reg in self._conditions(use.guard)}
-            common = names if common is None else common & names
-            if not common:
-                return []
-        steps = (self._steps(name) for name in sorted(common or ()))
-        return next(filter(None, steps), [])
+        common: frozenset[str] | None = None
+        for reg in writes(load):
+            common = _both(common, self._needed.get(reg.name))
+        return self._steps(min(common)) if common else []
 
-    def _uses(self, load: Instr) -> Iterator[Instr]:
-        """The instructions that do more with a loaded value than to compute another one."""
-        seen: set[str] = set()
-        queue = [reg.name for reg in writes(load)]
-        while queue:
-            name = queue.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            for at in self.read_at.get(name, ()):
-                item = self.items[at]
+    @functools.cached_property
+    def _needed(self) -> dict[str, frozenset[str]]:
+        """By register: the predicates, of the thread's place, which each use of its value needs, directly or of a value
+        computed from it. A register is missing if nothing uses it."""
+        needed: dict[str, frozenset[str]] = {}
+        sources: dict[str, set[str]] = {}  # by register: those that it is computed from
+        for name, places in self.read_at.items():
+            for item in (self.items[at] for at in places):
                 if item.traits & (COMPUTES | CONVERTS | MOVES) and not item.traits & READS:
-                    queue += [reg.name for reg in writes(item)]
+                    for reg in writes(item):
+                        sources.setdefault(reg.name, set()).add(name)
                 else:
-                    yield item
+                    conditions = (reg.name for reg in self._conditions(item.guard))
+                    needed[name] = _both(needed.get(name), frozenset(filter(self._steps, conditions)))
+        waiting = list(needed)
+        while waiting:
+            name = waiting.pop()
+            for source in sources.get(name, ()):
+                less = _both(needed.get(source), needed[name])
+                if less != needed.get(source):
+                    needed[source] = less
+                    waiting.append(source)
+        return needed
 
     def _conditions(self, guard) -> Iterator[Reg]:
         """Predicates that hold if a guard does."""
@@ -101,6 +107,11 @@ class _Flow:
 
     def _steps(self, predicate: str) -> list[int]:
         """The instructions that compute a predicate from the thread's place alone, in order; [] if it needs more."""
+        if predicate not in self.steps:
+            self.steps[predicate] = self._found_steps(predicate)
+        return self.steps[predicate]
+
+    def _found_steps(self, predicate: str) -> list[int]:
         steps: set[int] = set()
         queue = [predicate]
         while queue:
@@ -111,6 +122,11 @@ class _Flow:
             steps.add(self.set_at[name][0])
             queue += [reg.name for reg in reads(item)]
         return sorted(steps) if max(steps) == self.set_at[predicate][0] else []
+
+
+def _both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
+    """The names in both; None has every name."""
+    return b if a is None else a if b is None else a & b
 
 
 def _is_of_the_place(item: Instr) -> bool:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from dsl import emulator
 from dsl.emulator.families.table import prepare
@@ -79,3 +80,41 @@ def test_the_predicate_is_computed_before_the_load():
     assert predicates(FIRST_WARP + LOAD + STORE) == ["%p1"]
     assert predicates(LOAD + FIRST_WARP + STORE) == ["%p1$used4"]
     assert predicates(LOAD + STORE) == [None]
+
+
+NAMES = st.sampled_from(["%r3", "%r4", "%r5", "%r6"])
+LINE = st.one_of(
+    st.tuples(st.just("add"), NAMES, NAMES, NAMES),
+    st.tuples(st.just("load"), NAMES),
+    st.tuples(st.just("store"), NAMES, st.sampled_from(["@%p1 ", "@%p2 ", "@%p3 ", "@%p0 ", ""])),
+)
+GUARDS = {
+    "@%p1 ": {"%p1"},
+    "@%p2 ": {"%p2"},
+    "@%p3 ": {"%p1", "%p2"},
+}  # the last is `%p1 and %p2`; of %p0 nothing is known
+
+
+def wanted(lines: list[tuple]) -> list[str | None]:
+    """Each load's predicate: the first of those that all uses need of all that is computed from it."""
+    rows: list[str | None] = []
+    for load in (line for line in lines if line[0] == "load"):
+        reached, more = set(), {load[1]}
+        while more:
+            reached |= more
+            more = {line[1] for line in lines if line[0] == "add" and reached & {*line[2:]}} - reached
+        uses = [GUARDS.get(line[2], set()) for line in lines if line[0] == "store" and line[1] in reached]
+        rows.append(min(set.intersection(*uses), default=None) if uses else None)
+    return rows
+
+
+@given(st.lists(LINE, max_size=12))
+def test_the_predicate_is_the_one_that_all_uses_need(lines):
+    text = {"add": "add.u32 {}, {}, {};", "load": "ld.global.b32 {}, [%rd2];", "store": "{1}st.global.b32 [%rd2], {0};"}
+    body = (
+        FIRST_WARP.replace("%r5", "%r7")
+        + """setp.lt.u32 %p2, %r1, 7; and.pred %p3, %p1, %p2;
+    ld.param.u32 %r8, [x]; setp.ne.u32 %p0, %r8, 0; @%p0 mov.pred %p0, 0;"""
+    )
+    body += " ".join(text[line[0]].format(*line[1:]) for line in lines)
+    assert [name and name.partition("$")[0] for name in predicates(body)] == wanted(lines)
