@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dsl.emulator.ir.affine import Linear
 
 FIRST, ONE, OTHERS = "first", "one", "others"
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 _LESS, _GREATER = frozenset({"lt", "le", "lo", "ls"}), frozenset({"gt", "ge", "hi", "hs"})
 ORDERS = _LESS | _GREATER | {"eq", "ne"}
 
@@ -23,12 +24,20 @@ class Comparison:
     is_signed: bool = True
 
     @property
+    def compares_signed(self) -> bool:
+        """Whether the values are signed for it."""
+        return self.is_signed and self.order not in _UNSIGNED
+
+    @property
     def name(self) -> str:
         """The order as LLVM names it."""
         if self.order in ("eq", "ne"):
             return self.order
-        letter = "s" if self.is_signed and self.order not in _UNSIGNED else "u"
-        return letter + _UNSIGNED.get(self.order, self.order)
+        return ("s" if self.compares_signed else "u") + _UNSIGNED.get(self.order, self.order)
+
+    def negated(self) -> Comparison:
+        """It holds where this one does not."""
+        return replace(self, order=_NEGATED[_UNSIGNED.get(self.order, self.order)], is_signed=self.compares_signed)
 
     def staying(self, holds: bool) -> str:
         """The threads for which it holds, or does not: FIRST if they have the lowest coordinates."""

@@ -3,9 +3,11 @@ once some have left."""
 
 from __future__ import annotations
 
+from dsl.emulator.ir.affine import Linear
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.machine import context, numbers
 from dsl.emulator.ptx.syntax import Not
+from dsl.emulator.translate import span_checks
 from dsl.emulator.translate.comparison import Comparison
 from dsl.emulator.translate.region import LANE
 from dsl.emulator.translate.scopes import Scope
@@ -52,19 +54,48 @@ def note(code) -> None:
 def note_all(code, comparison: Comparison) -> None:
     """After the loop over threads: write down in a second loop who leaves by a comparison of linear values."""
     n, body = f"{code.region.number}.leave", []
+    if isinstance(code.region.leaver.guard, Not) != _stays_if_taken(code.region):
+        comparison = comparison.negated()
+    _ask_ends(code, comparison)
     with code.into(body, LANE):
         place = [f"%l{axis}{n}" for axis in "xyz"]
         if comparison.bits != 64:
             place = [code.op(f"trunc i64 {each} to i{comparison.bits}") for each in place]
         a, b = (code.at(form, place, comparison.bits) for form in (comparison.a, comparison.b))
         flag = code.cmp(comparison.name, a, b, f"i{comparison.bits}")
-        if isinstance(code.region.leaver.guard, Not) != _stays_if_taken(code.region):
-            flag = code.xor(flag, "true", "i1")
         cell = code.op(f"getelementptr i8, ptr %leave, i64 %pos{n}")
         code.do(f"store i8 {code.cast('zext', flag, 'i1', 'i8')}, ptr {cell}")
     counts = [code.add(last, 1, "i64") for last in code.last]
     code.out += loop(n, counts, body, code.loop_metadata)
     Builder.start(code, f"after{n}")
+
+
+def _ask_ends(code, comparison: Comparison) -> None:
+    """Go to %stay if no thread leaves, as the least and the greatest values show."""
+    order = comparison.negated()
+    if comparison.bits != 32 or order.order in ("eq", "ne"):
+        return
+    sides, flags = [], []
+    for form in (order.a, order.b):
+        wide = _widened(code, form, order.compares_signed)
+        sides.append(span_checks.extremes(code, wide))
+        if not form.uniform:  # no thread's value wraps around
+            low, high = (-1 << 31, (1 << 31) - 1) if order.compares_signed else (0, (1 << 32) - 1)
+            flags += [code.cmp("sge", sides[-1][0], low, "i64"), code.cmp("sle", sides[-1][1], high, "i64")]
+    (a_low, a_high), (b_low, b_high) = sides
+    a, b = (a_high, b_low) if order.order in ("lt", "le") else (a_low, b_high)
+    whole = code.cmp("s" + order.order, a, b, "i64")
+    for flag in flags:
+        whole = code.and_(whole, flag, "i1")
+    n = code.region.number
+    code.do(f"br i1 {whole}, label %stay{n}, label %differ{n}")
+    Builder.start(code, f"differ{n}")
+
+
+def _widened(code, form: Linear, is_signed: bool) -> Linear:
+    """The form in 64 bits; strides are signed."""
+    base = code.resize(form.base, 32, 64, is_signed)
+    return Linear(base, tuple(s if isinstance(s, int) else code.resize(s, 32, 64, True) for s in form.strides))
 
 
 def _stays_if_taken(region) -> bool:

@@ -295,7 +295,7 @@ class RegionCode(Forms, Thread):
         with self.into(region.lane, LANE):
             self._lane_end(outs)
         checks = bool(region.checks or region.spans or region.conditions)
-        moves = region.effects or any(plan.classes[name] != FLAT for name, _ in outs)
+        moves = region.effects or region.leaver is not None or any(plan.classes[name] != FLAT for name, _ in outs)
         with self.into(region.head, HEAD):
             self._head_end(outs)
         number, slow = region.number, checks or (plan.degrades and moves)

@@ -137,7 +137,12 @@ STEP = st.one_of(
 @given(
     st.lists(STEP, min_size=2, max_size=8),
     st.sampled_from(
-        ["", "setp.ge.u32 %p, %t, 40; @%p bra DONE;", "and.b32 %r, %t, 6; setp.eq.u32 %p, %r, 4; @%p ret;"]
+        [
+            "",
+            "setp.ge.u32 %p, %t, 40; @%p bra DONE;",
+            "and.b32 %r, %t, 6; setp.eq.u32 %p, %r, 4; @%p ret;",
+            "and.b32 %r, %t, 3; setp.eq.u32 %p, %r, 0; @%p ret;",
+        ]
     ),
     st.sampled_from([24, 64, 96, (8, 5, 1), (32, 2, 1)]),
 )

@@ -32,6 +32,14 @@ def test_first_threads_have_the_lowest_coordinates(order, holds, a, a_strides, b
     assert all(low in stay for at in stay for low in itertools.product(*(range(each + 1) for each in at)))
 
 
+def test_a_negated_comparison_holds_otherwise():
+    for order, is_signed in itertools.product(sorted(ORDERS), (True, False)):
+        one = Comparison(order, Linear("?"), Linear("?"), is_signed=is_signed)
+        names = {one.name, one.negated().name}
+        assert names in [{"eq", "ne"}, *({f"{s}lt", f"{s}ge"} for s in "su"), *({f"{s}gt", f"{s}le"} for s in "su")]
+        assert one.negated().negated().name == one.name
+
+
 def test_orders_of_ptx_are_known():
     assert HOLDS.keys() | {"lo", "ls", "hi", "hs"} == ORDERS
 
@@ -84,6 +92,21 @@ def test_scopes(body):
         pair.same(block=block)
 
 
+def test_a_region_of_a_comparison_alone_after_others_have_left():
+    """Thread 0 is not there any more: linear registers are no longer kept as base and strides."""
+    start = "mov.u32 %u, smem; mad.lo.u32 %u, %t, 4, %u; mov.u32 %r, 0; mov.u32 %s, 0; and.b32 %k, %t, 3;"
+    body = f"""{start} setp.eq.u32 %p, %k, 0; @%p ret; mov.u32 %i, %t; bar.sync 0;
+NEXT:
+  add.u32 %i, %i, 5; bar.sync 0; setp.ge.u32 %p, %i, 40; @%p bra SKIP;
+  add.u32 %r, %r, %i; st.shared.u32 [%u], %r; {"add.u32 %r, %r, 1; " * 12}
+SKIP:
+  bar.sync 0; add.u32 %s, %s, 1; setp.lt.u32 %q, %s, 4; @%q bra NEXT;
+  st.global.u32 [%o], %r; ret;"""
+    rounds = np.arange(64)[:, None] + 5 * np.arange(1, 5)
+    wanted = np.where(rounds < 40, rounds + 12, 0).sum(axis=1) * (np.arange(64) % 4 != 0)
+    np.testing.assert_array_equal(Pair(body).same(block=64)[:64], wanted)
+
+
 def test_a_fault_in_a_scope_has_its_thread():
     body = """mov.u32 %s, 0; mov.u32 %r, 0; mov.u32 %i, %t;
 NEXT:
@@ -116,6 +139,7 @@ PLAIN = st.one_of(
     st.builds("ld.shared.u32 {}, [%i];".format, TARGET),
     st.builds("ld.global.u32 {}, [%g];".format, TARGET),
     st.builds("st.global.u32 [%o+4096], {};".format, VALUE),
+    st.builds("red.{}, {};".format, st.sampled_from(["global.add.u32 [%out+8192]", "shared.add.u32 [%i+1024]"]), VALUE),
 )
 CONDITION = st.builds(
     "setp.{}.s32 {{p}}, {}, {};".format,
@@ -161,7 +185,12 @@ class Text:
 @given(
     st.lists(st.tuples(STATEMENT, MEET), min_size=1, max_size=4),
     st.sampled_from(
-        ["", "setp.ge.u32 %p, %t, 40; @%p bra DONE;", "and.b32 %r, %t, 6; setp.eq.u32 %p, %r, 4; @%p ret;"]
+        [
+            "",
+            "setp.ge.u32 %p, %t, 40; @%p bra DONE;",
+            "and.b32 %r, %t, 6; setp.eq.u32 %p, %r, 4; @%p ret;",
+            "and.b32 %r, %t, 3; setp.eq.u32 %p, %r, 0; @%p ret;",
+        ]
     ),
     st.sampled_from([24, 64, (8, 5, 1), (4, 3, 3), (32, 2, 1)]),
     st.sampled_from([1, 30]),
