@@ -66,10 +66,10 @@ class _Flow:
         return self._steps(min(common)) if common else []
 
     @functools.cached_property
-    def _needed(self) -> dict[str, frozenset[str]]:
+    def _needed(self) -> dict[str, frozenset[str] | None]:
         """By register: the predicates, of the thread's place, which each use of its value needs, directly or of a value
         computed from it. A register is missing if nothing uses it."""
-        needed: dict[str, frozenset[str]] = {}
+        needed: dict[str, frozenset[str] | None] = {}
         sources: dict[str, set[str]] = {}  # by register: those that it is computed from
         for name, places in self.read_at.items():
             for item in (self.items[at] for at in places):
