@@ -63,17 +63,16 @@ LITERAL = SAXPY.replace(")\n{", ")\n.reqntid 256\n{").replace(
     "mov.u32 %d, %ntid.x; mad.lo.u32 %i, %b, %d, %t;", "shl.b32 %d, %b, 8; or.b32 %i, %d, %t;"
 )
 
-# Threads exchange numbers between two barriers, a loop over threads each. A branch that one thread takes alone makes
-# coroutines of them.
-ALONE = "@%q bra PAST; add.u32 %v, %v, 1;\nPAST:"
+# Threads exchange numbers between two barriers, a loop over threads each. A strong load makes coroutines of them.
+STRONG = "ld.volatile.shared.u32 %v, [%j];"
 EXCHANGE = """.visible .entry exchange(.param .u32 rounds, .param .u64 out)
 {
   .shared .align 16 .b8 cells[4096];
-  .reg .b32 %k, %n, %t, %i, %j, %v, %s; .reg .b64 %o, %off; .reg .pred %p, %q;
+  .reg .b32 %k, %n, %t, %i, %j, %v, %s; .reg .b64 %o, %off; .reg .pred %p;
   ld.param.u32 %n, [rounds]; mov.u32 %k, 0; mov.u32 %t, %tid.x; mov.u32 %v, cells; mad.lo.u32 %i, %t, 4, %v;
-  sub.u32 %j, 1023, %t; mad.lo.u32 %j, %j, 4, %v; setp.ne.u32 %q, %t, 3; mov.u32 %s, 0;
+  sub.u32 %j, 1023, %t; mad.lo.u32 %j, %j, 4, %v; mov.u32 %s, 0;
 NEXT:
-  add.u32 %v, %t, %k; st.shared.u32 [%i], %v; bar.sync 0; ld.shared.u32 %v, [%j]; {alone} add.u32 %s, %s, %v;
+  add.u32 %v, %t, %k; st.shared.u32 [%i], %v; bar.sync 0; {load} add.u32 %s, %s, %v;
   add.u32 %k, %k, 2; setp.lt.u32 %p, %k, %n; bar.sync 0; @%p bra NEXT;
   ld.param.u64 %o, [out]; mul.wide.u32 %off, %t, 4; add.s64 %o, %o, %off; st.global.u32 [%o], %s;
   ret;
@@ -314,8 +313,8 @@ def saxpy(samples: int, np) -> None:
 
 
 def barrier(samples: int, np) -> None:
-    for label, alone in (("threads as loops", ""), ("threads as coroutines", ALONE)):
-        kernel, out, rows = Kernel(EXCHANGE.replace("{alone}", alone)), np.zeros(1024, np.uint32), []
+    for label, load in (("threads as loops", STRONG.replace(".volatile", "")), ("threads as coroutines", STRONG)):
+        kernel, out, rows = Kernel(EXCHANGE.replace("{load}", load)), np.zeros(1024, np.uint32), []
         for n in (10_000, 40_000):
             rows.append(least(samples, lambda: kernel((1, 1, 1), (1024, 1, 1), np.uint32(n), out)))
         each = [(b - a) / 30_000 for a, b in zip(*rows)]
