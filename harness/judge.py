@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.claim import check_lines, findings, output_rules, script_file
+from harness.claim import check_lines, cuda_headers, findings, languages, output_rules, script_file
 from harness.claim.expectation import Otherwise
 from harness.claim.repro_file import Case
 from harness.comparison import arithmetic, compare, golden, modelled, observed, orders, perturbed, printed
@@ -113,7 +113,8 @@ def run(
         lines=lines,
         script=repro.script is not None,
         args=repro.script.args if repro.script else (),
-        modules=script_file.modules(repro) if repro.script and host.name not in ("embedded", "local") else None,
+        options=repro.script.options if repro.script else (),
+        modules=_modules(case, host),
         console=console,
         bound=bound or (output_rules.BOUND if modelled.is_explored(case, host.device) else 0),
         as_outputs=not bound,
@@ -130,6 +131,15 @@ def run(
     fill = observed.POISON[0] if repro.poison else None
     delayed = functools.partial(once, fill, runs=1, checks="none", notes=False)
     return under_delays(case, host, outcome, lambda delays: delayed(perturb=delays), perturb.lists, told)
+
+
+def _modules(case: Case, host: Host) -> Mapping[str, tuple[str, str]] | None:
+    """The author's own files that go with a program: the headers of a .cu file, and modules for another machine."""
+    if case.repro.script is None:
+        return None
+    if case.repro.path.suffix == languages.CUDA:
+        return cuda_headers.of(case.repro.path, case.repro.text)
+    return script_file.modules(case.repro) if host.name not in ("embedded", "local") else None
 
 
 def under_delays(

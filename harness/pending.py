@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, schema, store
-from harness.claim import case_id
+from harness.claim import case_id, languages
 from harness.claim.repro_file import Repro, ReproError, is_repro, read, short
 from harness.errors import UsageError
 from harness.run import reply
@@ -337,7 +337,7 @@ def unused(root: Path, paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"{short(path)} does not exist")
-        files = [f for f in sorted(path.rglob("*.py")) if "goldens" not in f.parts] if path.is_dir() else [path]
+        files = list(languages.files_below(path)) if path.is_dir() else [path]
         folders += [path] if path.is_dir() else []
         for file in files:
             try:

@@ -271,8 +271,10 @@ class _Controller:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, Any, Any]:
+    from harness.claim.languages import SUFFIXES  # noqa: PLC0415
+
     collected = yield
-    if file_path.suffix != ".py" or file_path.name == "conftest.py" or not _holds_repro(file_path):
+    if file_path.suffix not in SUFFIXES or file_path.name == "conftest.py" or not _holds_repro(file_path):
         return collected
     if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
         return collected

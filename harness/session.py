@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import pending, verbosity
 from harness.claim import findings
+from harness.claim.languages import SUFFIXES
 from harness.claim.repro_file import Repro, short
 from harness.compiler_name import NVIDIA, OURS
 from harness.errors import NoDevice, UsageError
@@ -387,7 +388,7 @@ class Session:
 
         inside = {p: r for p, r in self.repros.items() if any(p.resolve().is_relative_to(path) for path in paths)}
         complete = {p: r for p, r in inside.items() if r and p not in self.narrowed}
-        left_out = {file for parent in {p.parent for p in inside} for file in parent.glob("*.py")} - complete.keys()
+        left_out = _may_be_repros({p.parent for p in inside}) - complete.keys()
         folders = [path for path in paths if path.is_dir()]
         unused = unused_goldens.unused(complete.values(), left_out, folders)
         mine = {golden.folder(path) for path in complete}
@@ -493,3 +494,7 @@ def _files(files: Any) -> list[Any] | None:
         return None
     sidecars = {name: base64.b64encode(data).decode() for name, data in files.sidecars.items()}
     return [files.path, files.text, sidecars]
+
+
+def _may_be_repros(folders: Iterable[Path]) -> set[Path]:
+    return {file for folder in folders for file in folder.iterdir() if file.suffix in SUFFIXES}

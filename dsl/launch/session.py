@@ -96,6 +96,10 @@ class Session:
             self.kernels.append(known)
         known.launched(launch.grid, launch.block, launch.smem_bytes)
 
+    def compiled_elsewhere(self, names: list[str], ptx: str) -> None:
+        """Note the kernels of a program that another process runs; nothing is known of its launches."""
+        self.kernels += [KernelRecord(name, self.device.arch, "", "", ptx) for name in names]
+
     def cause(self, error: BaseException) -> BaseException:
         """The cause of an exception that left the program: the kernel that failed, or the exception itself, with the
         place of the warps where a signal stopped them."""

@@ -173,7 +173,7 @@ def all_cases(
 ) -> list[Case]:
     """The cases that `chosen(repro, params)` picks, or the one of a script. Raises UsageError, ReproError."""
     data = path.read_bytes()
-    if not is_repro(data) and script_file.is_script(data.decode("utf-8", "replace")):
+    if not is_repro(data) and script_file.is_program(path, data):
         script = script_file.read(path, data, args)
         return [Case(dataclasses.replace(script, timeout_s=repro_file.DEFAULT_TIMEOUT_S), {})]
     if args:

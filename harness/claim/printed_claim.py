@@ -5,6 +5,7 @@
     # filters = ["address", "time", "path", { "job \\\\d+" = "job N" }]      what is not compared
     # exit = 3                                    the exit status (default 0)
     # args = ["--width", "8"]                     the arguments that the program is given
+    # nvcc = ["-std=c++20"]                       of a .cu file: options for nvcc
 
 `source` is repro_file.Source, whose errors point at the key.
 """
@@ -20,11 +21,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from harness.claim import expectation, output_rules
+from harness.claim import expectation, languages, output_rules, silenced
 from harness.claim.rule import Rule
 
 STDOUT, STDERR = "stdout", "stderr"
 OWN_KEYS = ("args", "exit", "filters")  # of such claims alone
+CUDA_KEYS = ("nvcc",)  # of such claims in .cu files
 SHARED_KEYS = ("arch", "compare", "nvidia", "outcome", "silicon", "timeout")
 FILTERS = {
     "address": (r"0x[0-9a-fA-F]{7,}", "[ADDRESS]"),
@@ -106,18 +108,24 @@ def refuse(source: Any, table: dict[str, Any]) -> None:
             source.key_error(key, "NO_PRINTED_CLAIM", message, f"remove {key}, or remove run()")
 
 
-def read(source: Any, tree: ast.Module, table: dict[str, Any]) -> dict[str, Any]:
-    """Read the table, as arguments of Repro: `printed` and `args` are for its script. Raises ReproError."""
+def first_statement(tree: ast.Module) -> ast.stmt:
+    """The place of a complaint about the whole file."""
+    return tree.body[0] if tree.body else ast.Pass(lineno=1, col_offset=0)
+
+
+def read(source: Any, table: dict[str, Any], claim: str) -> dict[str, Any]:
+    """Read the table, as arguments of Repro: `printed`, `args` and `options` are for its script. Raises ReproError."""
+    keys = SHARED_KEYS + OWN_KEYS + (CUDA_KEYS if source.path.suffix == languages.CUDA else ())
     for key in table:
-        if key not in SHARED_KEYS + OWN_KEYS:
+        if key not in keys:
             message = "is about what run() returns, and the file has no run()"
-            fix = f"remove {key}; a claim about what a program prints has {', '.join(sorted(SHARED_KEYS + OWN_KEYS))}"
+            fix = f"remove {key}; a claim about what a program prints has {', '.join(sorted(keys))}"
             source.key_error(key, "NO_RUN", message, fix)
     nvidia = expectation.read(source, table)
     if any(one.outputs for one in nvidia.of_all):
         source.key_error("nvidia", "BAD_NVIDIA", "has `outputs` of run(), which the file has not", "write xfail")
     return {
-        "claim": source.claim(tree, tree.body[0] if tree.body else ast.Pass(lineno=1, col_offset=0)),
+        "claim": claim,
         "arch": source.arch(table),
         "params": {},
         "compare": _compare(source, table),
@@ -130,7 +138,9 @@ def read(source: Any, tree: ast.Module, table: dict[str, Any]) -> dict[str, Any]
         "nvidia": nvidia,
         "silicon": output_rules.silicon(source, table),
         "printed": Printed(_exit(source, table), _filters(source, table)),
-        "args": _args(source, table),
+        "args": _strings(source, table, "args", '["--width", "8"]'),
+        "options": _strings(source, table, "nvcc", '["-std=c++20"]'),
+        "silenced": silenced.read(source) if source.path.suffix == languages.CUDA else (),
     }
 
 
@@ -166,11 +176,11 @@ def _exit(source: Any, table: dict[str, Any]) -> int:
     return status
 
 
-def _args(source: Any, table: dict[str, Any]) -> tuple[str, ...]:
-    args = table.get("args", [])
-    if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
-        source.key_error("args", "BAD_ARGS", "is not a list of strings", 'write args = ["--width", "8"]')
-    return tuple(args)
+def _strings(source: Any, table: dict[str, Any], key: str, example: str) -> tuple[str, ...]:
+    strings = table.get(key, [])
+    if not isinstance(strings, list) or not all(isinstance(one, str) for one in strings):
+        source.key_error(key, f"BAD_{key.upper()}", "is not a list of strings", f"write {key} = {example}")
+    return tuple(strings)
 
 
 def _filters(source: Any, table: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -20,6 +20,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # evidence = "published:KEY"      expected() has values that were published; bibliography.toml has the KEY
     # timeout = 20                    seconds for one case (default 60)
     # filters, exit, args             of a file without run(), a claim about what it prints: printed_claim.py
+    # nvcc = ["-std=c++20"]           of a .cu file: options for nvcc
     # ///
     # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
     # CHECK-PTX(relu=False)-NOT: max.f32         the same, only in cases whose parameter has that value
@@ -41,7 +42,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.claim import expectation, findings, output_rules, printed_claim, silenced
+from harness.claim import expectation, findings, languages, output_rules, printed_claim, silenced
 from harness.claim.expectation import Expectations
 from harness.claim.printed_claim import Printed
 from harness.claim.rule import Rule
@@ -70,6 +71,7 @@ KNOWN_KEYS = {
     "silicon": 'the GPU whose bits the claim is about, where others may give others: "h100"',
     "timeout": "seconds one case may run (default 60)",
 }
+LANGUAGE_KEYS = {languages.CUDA: {"nvcc": 'options for nvcc: ["-std=c++20"]'}}  # of files in other languages
 PROJECT_KEYS = ("hosts", "pools")  # of [tool.repro] in pyproject.toml: host/settings.py
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
@@ -77,11 +79,11 @@ DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
 WARM_MODULES = ("torch", "cuda", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
-_BLOCK = re.compile(r"(?m)^# /// script[ \t]*\n((?:#(?:| .*)\n)+?)# ///[ \t]*$")
-_OPENED = re.compile(r"(?m)^# /// script[ \t]*\n((?:#.*\n)*)")
-_CHECK_LIKE = re.compile(r"\s*#\s*CHECK(?![A-Za-z0-9_])")
+_BLOCK = re.compile(r"(?m)^(#|//) /// script[ \t]*\n((?:\1(?:| .*)\n)+?)\1 ///[ \t]*$")
+_OPENED = re.compile(r"(?m)^(#|//) /// script[ \t]*\n((?:\1.*\n)*)")
+_CHECK_LIKE = re.compile(r"\s*(?:#|//)\s*CHECK(?![A-Za-z0-9_])")
 _CHECK = re.compile(
-    r"\s*#\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
+    r"\s*(?:#|//)\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
     r"(?:-(?P<directive>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<pattern>.*)"
 )
 _RULE = re.compile(
@@ -118,6 +120,7 @@ class Script:
 
     args: tuple[str, ...] = ()
     printed: Printed | None = None  # what it claims to print; None: it claims nothing
+    options: tuple[str, ...] = ()  # for nvcc, of a .cu file
 
 
 @dataclass(frozen=True)
@@ -210,20 +213,24 @@ def label(value: Value) -> str:
 
 def is_repro(data: bytes) -> bool:
     """Whether the file's bytes open a `# /// script` block with a `[tool.repro]` table; cheap enough for any file."""
-    if b"tool.repro" not in data or b"# /// script" not in data:
+    if b"tool.repro" not in data or b"/// script" not in data:
         return False
     opened = _OPENED.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-    return opened is not None and "tool.repro" in opened[1]
+    return opened is not None and "tool.repro" in opened[2]
 
 
 def read(path: Path) -> Repro:
     """Read a repro. Raises ReproError with the line, a caret and the fix; OSError."""
     file = source(path, path.read_bytes())
+    if path.suffix == languages.CUDA:
+        about = printed_claim.read(file, file.table(), languages.claim(file))
+        script = Script(about.pop("args"), about.pop("printed"), about.pop("options"))
+        return Repro(path=path, text=file.text, imports=frozenset({"cuda"}), script=script, **about)
     tree = file.parse()
     table = file.table()
     if printed_claim.is_one(tree, table, "repro" in file.script.get("tool", {})):
-        about = printed_claim.read(file, tree, table)
-        script = Script(about.pop("args"), about.pop("printed"))
+        about = printed_claim.read(file, table, file.claim(tree, printed_claim.first_statement(tree)))
+        script = Script(about.pop("args"), about.pop("printed"), about.pop("options"))
         return Repro(path=path, text=file.text, imports=imports(tree), script=script, **about)
     params = file.params(table)
     run = file.run(tree, params)
@@ -288,8 +295,9 @@ class Source:
         self.lines = text.split("\n")
         self.text = text
         block = _BLOCK.search(text)
+        self.mark = languages.comment_mark(path)
         self.block_line = text.count("\n", 0, block.start()) + 1 if block else 1
-        self.block = block[1] if block else ""
+        self.block = block[2] if block else ""
         self.script: dict[str, Any] = {}
 
     def error(self, line: int, column: int, width: int, name: str, message: str, fix: str) -> NoReturn:
@@ -316,9 +324,9 @@ class Source:
         opened = _OPENED.search(self.text)
         if opened and not self.block:
             line = self.text.count("\n", 0, opened.start()) + 1
-            fix = "end the block with a line `# ///`, and begin each line between with `# `"
-            self.error(line, 1, 12, "UNCLOSED_BLOCK", "opens a block that does not end", fix)
-        toml = "\n".join(line[2:] for line in self.block.split("\n"))
+            fix = f"end the block with a line `{self.mark} ///`, and begin each line between with `{self.mark} `"
+            self.error(line, 1, 11 + len(self.mark), "UNCLOSED_BLOCK", "opens a block that does not end", fix)
+        toml = "\n".join(line[len(self.mark) + 1 :] for line in self.block.split("\n"))
         try:
             self.script = tomllib.loads(toml)
             table = self.script.get("tool", {}).get("repro", {})
@@ -326,15 +334,19 @@ class Source:
             place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
             line, column = (int(place[1]), int(place[2])) if place else (self.block.count("\n"), 1)
             message = str(error).split(" (at ")[0]
-            fix = "write the block between `# /// script` and `# ///` as TOML, each line after `# `"
-            self.error(self.block_line + line, column + 2, 1, "BAD_TOML", message, fix)
+            mark = self.mark
+            fix = f"write the block between `{mark} /// script` and `{mark} ///` as TOML, each line after `{mark} `"
+            self.error(self.block_line + line, column + len(mark) + 1, 1, "BAD_TOML", message, fix)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in thousands of lists
             fix = "write smaller numbers and flatter lists"
-            self.error(self.block_line, 1, 12, "BAD_TOML", f"cannot be read: {type(error).__name__}", fix)
+            self.error(
+                self.block_line, 1, 11 + len(self.mark), "BAD_TOML", f"cannot be read: {type(error).__name__}", fix
+            )
+        known = KNOWN_KEYS | LANGUAGE_KEYS.get(self.path.suffix, {})
         for key in table:
-            if key not in KNOWN_KEYS:
-                near = difflib.get_close_matches(key, KNOWN_KEYS, 1)
-                keys = "\n".join(f"    {name:8} {meaning}" for name, meaning in KNOWN_KEYS.items())
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                keys = "\n".join(f"    {name:8} {meaning}" for name, meaning in sorted(known.items()))
                 fix = (f"write `{near[0]}`; " if near else "remove it; ") + f"the keys of a file's block are\n{keys}"
                 if key in PROJECT_KEYS:
                     fix = f"write [tool.repro.{key}.NAME] in pyproject.toml, which has the project's settings"
@@ -343,7 +355,7 @@ class Source:
 
     def key_error(self, key: str, name: str, message: str, fix: str) -> NoReturn:
         """Raise an error that points at `key` in the block."""
-        pattern = re.compile(rf"^# (?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
+        pattern = re.compile(rf"^{self.mark} (?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
         for number in range(self.block_line, self.block_line + self.block.count("\n") + 1):
             match = pattern.match(self.lines[number - 1])
             if match:
@@ -495,8 +507,8 @@ class Source:
         match = _CHECK.fullmatch(text)
         column = text.index("CHECK") + 1
         if not match:
-            fix = "write `# CHECK-PTX: text` or `# CHECK-SASS: text`, "
-            fix += f"with one of {DIRECTIVES}: `# CHECK-PTX(width=8)-NOT: text`"
+            fix = f"write `{self.mark} CHECK-PTX: text` or `{self.mark} CHECK-SASS: text`, "
+            fix += f"with one of {DIRECTIVES}: `{self.mark} CHECK-PTX(width=8)-NOT: text`"
             width = len(re.split(r"[:\s]", text[column - 1 :], maxsplit=1)[0])
             self.error(number, column, width, "BAD_CHECK", "is not a CHECK line", fix)
         when = []

@@ -1,4 +1,4 @@
-"""A Python program that makes no claim: what of its text is needed to run it, here or on a host."""
+"""A program that makes no claim: what of its text is needed to run it, here or on a host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from harness.claim import repro_file
+from harness.claim import languages, repro_file
 from harness.claim.repro_file import Repro, Script
 
 STDIN = Path("<stdin>")
@@ -30,6 +30,11 @@ def is_script(text: str) -> bool:
     return is_called or (_needs_arguments(runs[-1]) and bool(calls))
 
 
+def is_program(path: Path, data: bytes) -> bool:
+    """Whether a file without a block is a program to run as it is: CUDA C++ is one."""
+    return path.suffix == languages.CUDA or is_script(data.decode("utf-8", "replace"))
+
+
 def _calls(statement: ast.stmt) -> list[ast.Call]:
     """The calls that a statement of a module makes at once, not in a function."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -50,7 +55,7 @@ def _is_main_block(statement: ast.stmt) -> bool:
 def read(path: Path, data: bytes, args: tuple[str, ...] = ()) -> Repro:
     """The program, as a repro that claims nothing. Raises ReproError with the line, a caret and the fix."""
     source = repro_file.source(path, data)
-    tree = source.parse()
+    modules = frozenset({"cuda"}) if path.suffix == languages.CUDA else repro_file.imports(source.parse())
     source.table()
     return Repro(
         path=path,
@@ -63,7 +68,7 @@ def read(path: Path, data: bytes, args: tuple[str, ...] = ()) -> Repro:
         timeout_s=NO_LIMIT_S,
         checks=(),
         has_expected=False,
-        imports=repro_file.imports(tree),
+        imports=modules,
         needs=source.needs(),
         requires_python=source.requires_python(),
         script=Script(args),

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.claim import case_id
+from harness.claim import case_id, languages
 from harness.claim.repro_file import is_repro
 from harness.errors import UsageError
 
 
 def repros_in(folder: Path) -> list[Path]:
     """The files with a [tool.repro] block below a folder, in the order of their paths."""
-    files = (file for file in sorted(folder.rglob("*.py")) if "goldens" not in file.parts)
-    return [file for file in files if is_repro(file.read_bytes())]
+    return [file for file in languages.files_below(folder) if is_repro(file.read_bytes())]
 
 
 def matcher(keyword: str) -> Callable[[str], bool]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from harness.claim.languages import SUFFIXES
 from harness.claim.repro_file import Case, Repro, Value, is_repro, label, short
 from harness.errors import UsageError
 from harness.store import working_root
 
 
 def path_of(name: str) -> Path:
-    """The file of a repro: a path, or its name without `.py` where only one of the project is called so.
+    """The file of a repro: a path, or its name without the suffix where only one of the project is called so.
 
     Raises UsageError for a name that several repros have, and for a misspelt one. Any other path need not exist.
     """
@@ -20,9 +21,10 @@ def path_of(name: str) -> Path:
     from harness.records.index.moved import by_name
 
     top = working_root()
-    paths = by_name(top) if Path(name).suffix in ("", ".py") else {}
-    if "/" not in name and not name.endswith(".py"):
-        files = [top / path for path in paths.get(f"{name}.py", ()) if is_repro((top / path).read_bytes())]
+    paths = by_name(top) if Path(name).suffix in ("", *SUFFIXES) else {}
+    if "/" not in name and not name.endswith(SUFFIXES):
+        called = [top / path for suffix in SUFFIXES for path in paths.get(f"{name}{suffix}", ())]
+        files = [path for path in called if is_repro(path.read_bytes())]
         if len(files) > 1:
             raise UsageError(f"several repros are called {name}: {', '.join(short(path) for path in files)}")
         if files:

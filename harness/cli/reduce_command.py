@@ -101,6 +101,11 @@ def _reduce(arguments: argparse.Namespace) -> int:
     if arguments.minutes is not None and not arguments.minutes > 0:
         raise UsageError(f"--minutes {arguments.minutes:g} leaves no time\nfix: give it a number above 0")
     path = Path(arguments.file).resolve()
+    if path.suffix == ".cu":
+        fix = "capture the launch, or reduce the PTX of nvcc -ptx with --keep"
+        raise UsageError(
+            f"{arguments.file}: CUDA C++ cannot be reduced: only Python, PTX and schedules can\nfix: {fix}"
+        )
     language = LANGUAGES.get(path.suffix, "python")
     case = _case(path, arguments) if language == "python" else None
     start = text = case.repro.text if case else path.read_text()

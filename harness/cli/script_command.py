@@ -31,7 +31,7 @@ def given(name: str, args: tuple[str, ...]) -> Repro | None:
         return script_file.read(script_file.STDIN, sys.stdin.buffer.read(), args)
     path = Path(name).resolve()
     data = path.read_bytes()
-    if repro_file.is_repro(data) or not script_file.is_script(data.decode("utf-8", "replace")):
+    if repro_file.is_repro(data) or not script_file.is_program(path, data):
         return None
     return script_file.read(path, data, args)
 

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from harness import compiler_name, schema, store
-from harness.claim import findings
+from harness.claim import findings, languages
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, Case, Repro, short
 from harness.claim.rule import Rule
 from harness.comparison import arithmetic, conflict, printed
@@ -105,7 +105,7 @@ class Pending:
 
 def folder(repro: Path) -> Path:
     """The folder of the goldens of a repro file."""
-    return repro.parent / "goldens" / repro.stem
+    return repro.parent / "goldens" / languages.without_suffix(repro.name)
 
 
 def path_of(case: Case, arch: str | None = None, gpu: str | None = None) -> Path:

@@ -48,7 +48,7 @@ def _left_behind(above: Path, name: str = "*") -> list[Path]:
     """Goldens below a folder that does not hold their repro."""
     paths = []
     for directory in sorted((above / "goldens").glob(f"{name}/")):
-        if not (above / f"{directory.name}.py").exists():
+        if not any((above / name).is_file() for name in (directory.name, f"{directory.name}.py")):
             files = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".npy"))
             paths += files if any(_is_golden(path) for path in files) else []  # else they belong to somebody else
     return paths
@@ -56,9 +56,8 @@ def _left_behind(above: Path, name: str = "*") -> list[Path]:
 
 def before_a_move(repro: Path) -> Path | None:
     """The folder of goldens elsewhere in the project that a moved repro of this name left, if there is one."""
-    old_folders = [
-        path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, repro.stem)[:1]
-    ]
+    name = golden.folder(repro).name
+    old_folders = [path.parent for above in _folders(store.root_of(repro)) for path in _left_behind(above, name)[:1]]
     return old_folders[0] if len(old_folders) == 1 else None
 
 

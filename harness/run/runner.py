@@ -43,6 +43,7 @@ import numpy.random  # here, and so before the fork: each job seeds it
 
 from harness.run import environment, executed, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
+from harness.run.languages import cuda_program
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
@@ -229,7 +230,9 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             repeat.fill_new_memory(job["fill"])
         if job["bound"] and session is None:
             raise Refused("it launches no kernel: it imports neither a compiler nor cuda.bindings")
-        if job["script"]:
+        if job["path"].endswith(cuda_program.SUFFIX):
+            header |= _run_program(job, session)
+        elif job["script"]:
             header |= _in_every_order(job, session) if job["orders_s"] and session else _run_script(job, session)
             if exploration is not None:
                 header["explored"] = repeat.explored(exploration, [])
@@ -387,6 +390,14 @@ def _in_every_order(job: dict[str, Any], session: Any) -> dict[str, Any]:
         return ran | ({"orders": dataclasses.asdict(standby.holds())} if ran == mine else {})
     finally:
         standby.close()
+
+
+def _run_program(job: dict[str, Any], session: Any) -> dict[str, Any]:
+    """Run a .cu file. Raises Unavailable for an option that it cannot have."""
+    try:
+        return cuda_program.run(job, session)
+    except cuda_program.NotForPrograms as error:
+        raise Unavailable(str(error)) from None
 
 
 def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:

@@ -73,6 +73,7 @@ class Job:
     lines: bool = False  # tell which lines of the program ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # for nvcc, of a .cu file
     modules: Mapping[str, tuple[str, str]] | None = None  # of the author: name -> path, source; None: they are here
     console: Console | None = None  # where a program that is run live prints and reads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from harness.claim import script_file
+from harness.claim import cuda_headers, languages, script_file
 
 _MOST_FILES = 500
 _QUIET_MS = 20  # an editor's writes and renames that follow each other so soon are one
@@ -14,7 +14,9 @@ Stamp = dict[Path, tuple[int, int, int] | None]
 
 
 def of(path: Path) -> list[Path]:
-    """The file, and the author's modules that it imports from its folder; also paths of modules that may yet appear."""
+    """The file, and the author's headers or modules that it uses from its folder, also those that may yet appear."""
+    if path.suffix == languages.CUDA:
+        return [path, *(Path(header) for header, _ in cuda_headers.of(path, _text(path)).values())]
     found = {path: None}
     todo = [(path, "")]
     while todo and len(found) < _MOST_FILES:

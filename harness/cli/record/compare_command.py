@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import store
-from harness.claim import case_id
+from harness.claim import case_id, languages
 from harness.claim.repro_file import ReproError, is_repro, read
 from harness.cli import document
 from harness.errors import UsageError
@@ -105,7 +105,7 @@ def _cases(records: Index, names: list[str]) -> list[Any]:
     for name in names:
         wanted = case_id.parse(name)
         path = Path(wanted.file).resolve()
-        files = sorted(path.rglob("*.py")) if path.is_dir() else [path] if path.is_file() else []
+        files = list(languages.files_below(path)) if path.is_dir() else [path] if path.is_file() else []
         declared = [
             case for file in files for case in _declared(file, records.root) if wanted.case in (None, case.case)
         ]

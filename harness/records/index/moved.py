@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from harness import store
+from harness.claim.languages import SUFFIXES
 from harness.claim.repro_file import ReproError, is_repro, read
 
 
 def by_name(root: Path) -> dict[str, list[str]]:
-    """The Python files of a project in folders that may hold repros: file name -> paths below the root."""
+    """The files of a project that may be repros, in folders that may hold repros: file name -> paths below the root."""
     folders: dict[str, list[str]] = {}
     for folder in store.walk(root):
         try:
-            names = [name for name in os.listdir(folder) if name.endswith(".py")]
+            names = [name for name in os.listdir(folder) if name.endswith(SUFFIXES)]
         except OSError:
             continue
         for name in names:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import store
+from harness.claim import languages
 from harness.claim.repro_file import ReproError, is_repro, read
 from harness.records.index.states import NO_ARCH, Event, Summary
 
@@ -111,7 +112,7 @@ def _text(event: Event) -> object:
 def golden_folder(claim: str) -> str:
     """The folder of the goldens of a claim, below the root."""
     head, _, name = claim.rpartition("/")
-    return f"{head}/goldens/{name.removesuffix('.py')}".lstrip("/")
+    return f"{head}/goldens/{languages.without_suffix(name)}".lstrip("/")
 
 
 def _answer(path: Path) -> str | None:

@@ -1,0 +1,1 @@
+"""Repros that are not Python, run by the runner; standard library and numpy only."""
