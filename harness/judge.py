@@ -115,6 +115,7 @@ def run(
         args=repro.script.args if repro.script else (),
         options=repro.script.options if repro.script else (),
         modules=_modules(case, host),
+        launch=repro.launch,
         console=console,
         bound=bound or (output_rules.BOUND if modelled.is_explored(case, host.device) else 0),
         as_outputs=not bound,

@@ -1,6 +1,6 @@
 """CUDA C++ programs of one file, compiled by nvcc for the shared CUDA runtime, with their PTX.
 
-The text need not be a file here: it is compiled in a folder of its own, with the author's headers, and `#line` gives
+The text need not be a file here: it is compiled in a temporary folder, with the author's headers, and `#line` gives
 each its path. Compiled programs are kept on disk (disk_cache).
 """
 
@@ -49,7 +49,7 @@ class Source:
     for_gpu: bool  # put machine code into it
 
     def key(self, compiler: Sequence[str]) -> bytes:
-        """All that the compiled program depends on, but for headers that are not the author's."""
+        """Everything that the compiled program depends on, except headers of the toolkit."""
         about = [self.path, self.text, sorted(self.headers.items()), list(self.options), self.arch, self.for_gpu]
         return json.dumps(["nvcc", list(compiler), os.stat(compiler[0]).st_mtime_ns, about]).encode()
 

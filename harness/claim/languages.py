@@ -19,7 +19,7 @@ _CHECK = re.compile(r"CHECK(?![A-Za-z0-9_])")
 
 
 def comment_mark(path: Path) -> str:
-    """What begins a comment that ends with its line."""
+    """The mark that begins a comment of one line."""
     return _OTHER_MARK if path.suffix in (CUDA, PTX) else "#"
 
 

@@ -42,7 +42,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.claim import expectation, findings, languages, output_rules, printed_claim, silenced
+from harness.claim import expectation, findings, languages, output_rules, printed_claim, ptx_file, silenced
 from harness.claim.expectation import Expectations
 from harness.claim.printed_claim import Printed
 from harness.claim.rule import Rule
@@ -71,7 +71,10 @@ KNOWN_KEYS = {
     "silicon": 'the GPU whose bits the claim is about, where others may give others: "h100"',
     "timeout": "seconds one case may run (default 60)",
 }
-LANGUAGE_KEYS = {languages.CUDA: {"nvcc": 'options for nvcc: ["-std=c++20"]'}}  # of files in other languages
+LANGUAGE_KEYS = {  # of files in other languages
+    languages.CUDA: {"nvcc": 'options for nvcc: ["-std=c++20"]'},
+    languages.PTX: {ptx_file.KEY: ptx_file.MEANING},
+}
 PROJECT_KEYS = ("hosts", "pools")  # of [tool.repro] in pyproject.toml: host/settings.py
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
@@ -150,6 +153,7 @@ class Repro:
     evidence: str = ""
     silenced: tuple[tuple[int, str], ...] = ()  # lines whose races are allowed, with the reason
     script: Script | None = None
+    launch: Mapping[str, Any] | None = None  # of a .ptx file
 
     @property
     def varies(self) -> bool:
@@ -226,6 +230,9 @@ def read(path: Path) -> Repro:
         about = printed_claim.read(file, file.table(), languages.claim(file))
         script = Script(about.pop("args"), about.pop("printed"), about.pop("options"))
         return Repro(path=path, text=file.text, imports=frozenset({"cuda"}), script=script, **about)
+    if path.suffix == languages.PTX:
+        about = ptx_file.read(file, file.table())
+        return Repro(path=path, text=file.text, imports=frozenset({"cuda"}), **about)
     tree = file.parse()
     table = file.table()
     if printed_claim.is_one(tree, table, "repro" in file.script.get("tool", {})):

@@ -43,7 +43,7 @@ import numpy.random  # here, and so before the fork: each job seeds it
 
 from harness.run import environment, executed, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
-from harness.run.languages import cuda_program
+from harness.run.languages import cuda_program, ptx_kernel
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
@@ -238,7 +238,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
                 header["explored"] = repeat.explored(exploration, [])
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
         else:
-            module = _load(job["path"], job["source"])
+            module = _load(job["path"], job["source"]) if job["launch"] is None else ptx_kernel.module(job)
             header["durations"]["load_s"] = round(time.monotonic() - started, 4)
             if exploration is not None:
                 header |= _explored(module, job, exploration, buffers)

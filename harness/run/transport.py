@@ -75,6 +75,7 @@ class Job:
     args: tuple[str, ...] = ()
     options: tuple[str, ...] = ()  # for nvcc, of a .cu file
     modules: Mapping[str, tuple[str, str]] | None = None  # of the author: name -> path, source; None: they are here
+    launch: Mapping[str, Any] | None = None  # of a .ptx file
     console: Console | None = None  # where a program that is run live prints and reads
 
     def wire(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def test_a_message_without_a_place_is_shown_as_it_is():
     )
 
 
-def test_a_missing_host_compiler_is_no_fault_of_the_program():
+def test_a_missing_host_compiler_is_not_a_fault_of_the_program():
     error = nvcc._refusal(source(), "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess")
     assert isinstance(error, nvcc.CompilerMissing) and "install the host compiler g++" in str(error)
 

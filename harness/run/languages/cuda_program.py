@@ -22,10 +22,10 @@ class NotForPrograms(Exception):
 
 
 def run(job: dict[str, Any], session: Any) -> dict[str, Any]:
-    """The outcome `exited`, as a script's. Raises NotForPrograms, and what `dsl` raises where nvcc is not here."""
+    """The outcome `exited`, as for a script. Raises NotForPrograms, and what `dsl` raises where nvcc is not here."""
     refused = next((option for name, option in _IN_PROCESS.items() if job[name]), "")
     if refused:
-        raise NotForPrograms(f"{refused} is for Python repros: a .cu file runs in a process of its own")
+        raise NotForPrograms(f"{refused} is for Python repros: a .cu file runs in a separate process")
     program, nvcc = (importlib.import_module(f"dsl.driver.{name}") for name in ("program", "nvcc"))
     source = nvcc.Source(
         job["path"], job["source"], {name: tuple(about) for name, about in (job["modules"] or {}).items()},
