@@ -95,7 +95,7 @@ def run(
         device=host.device,
         timeout_s=(timeout_s or repro.timeout_s) + findings.NOTES_S * notes,
         warm=repro.warm,
-        fresh=fresh,
+        fresh=fresh or repro.is_alone,
         sass=sass or bool(case.checks("SASS")) or host.is_hardware,
         needs=releases.needs_of(repro, compiler),
         requires_python=repro.requires_python,

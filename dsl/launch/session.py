@@ -64,6 +64,7 @@ class Session:
 
     device: Device
     kernels: list[KernelRecord] = field(default_factory=list)
+    elsewhere: Callable[[], KernelFault | None] | None = None  # gives a failure of another process
     _perturbation: Any = None  # the perturbation.Perturbation of the run
     _orders: Any = None  # the orders.Orders of its launches
     _loaded: dict[tuple[str, str], KernelRecord] = field(default_factory=dict)  # by name and PTX
@@ -103,7 +104,7 @@ class Session:
     def cause(self, error: BaseException) -> BaseException:
         """The cause of an exception that left the program: the kernel that failed, or the exception itself, with the
         place of the warps where a signal stopped them."""
-        failure = self.device.failure
+        failure = self._failure()
         if isinstance(error, KeyboardInterrupt):
             if self.device.stopped_at:
                 error.add_note(self.device.stopped_at)
@@ -208,8 +209,12 @@ class Session:
 
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through."""
-        if isinstance(self.device.failure, KernelFault):
-            raise self.device.failure
+        failure = self._failure()
+        if isinstance(failure, KernelFault):
+            raise failure
+
+    def _failure(self) -> BaseException | None:
+        return (self.elsewhere and self.elsewhere()) or self.device.failure
 
     def swallowed(self) -> KernelFault | None:
         """The last failure of a kernel that the program knows of and went on after."""

@@ -79,7 +79,7 @@ PROJECT_KEYS = ("hosts", "pools")  # of [tool.repro] in pyproject.toml: host/set
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
-WARM_MODULES = ("torch", "cuda", "cutlass", "quadrants", "tvm")
+WARM_MODULES = ("torch", "cuda", "numba", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
 _BLOCK = re.compile(r"(?m)^(#|//) /// script[ \t]*\n((?:\1(?:| .*)\n)+?)\1 ///[ \t]*$")
@@ -171,9 +171,16 @@ class Repro:
 
     @cached_property
     def warm(self) -> tuple[str, ...]:
-        """The heavy modules that the text mentions, worth importing before a fork; `cuda` only if it is imported."""
-        mentions = {name for name in WARM_MODULES if name != "cuda" and re.search(rf"\b{name}\b", self.text)}
+        """The heavy modules that the text mentions, worth importing before a fork; some only if it imports them."""
+        mentions = {
+            name for name in WARM_MODULES if name not in ("cuda", "numba") and re.search(rf"\b{name}\b", self.text)
+        }
         return tuple(name for name in WARM_MODULES if name in mentions | self.imports)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it runs in a new process: Numba wants another libcuda.so.1 than the one there may be."""
+        return "numba" in self.imports
 
     def cases(self) -> Iterator[Case]:
         """Every combination of parameter values, in the order written."""

@@ -43,7 +43,7 @@ import numpy.random  # here, and so before the fork: each job seeds it
 
 from harness.run import environment, executed, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
-from harness.run.languages import cuda_program, ptx_kernel
+from harness.run.languages import cuda_program, numba_program, ptx_kernel
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
@@ -137,7 +137,7 @@ def _import(name: str) -> None:
 
 
 def _compilers(modules: list[str]) -> list[str]:
-    return [name for name in modules if name not in ("torch", "cuda")]
+    return [name for name in modules if name not in ("torch", "cuda", "numba")]
 
 
 def install_alias(device: str, compiler: str = "ours") -> Any:
@@ -203,11 +203,13 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         if job["gpu_model"]:
             os.environ["GPU_REPRO_GPU_MODEL"] = job["gpu_model"]  # for processes that the repro starts, too
             os.environ["DSL_GPU_MODEL"] = job["gpu_model"]  # for commits of this compiler before 0.2, in a bisection
+        helper = _numba_helper(job) if numba_program.uses(job) else None
         if _compilers(job["warm"]):
             session = install_alias(job["device"], job["compiler"])
         elif "cuda" in job["warm"] or (job["warm"] and job["device"] != "cuda"):
             session = install_alias(job["device"])  # no compiler's program, but the device is ours
         if session is not None:
+            session.elsewhere = helper and helper.failure
             frames.write_frame(result_fd, {"outcome": "begun", "facts": session.facts()})
         if job["seed"] or not job["script"]:
             _seed(job["seed"])
@@ -390,6 +392,14 @@ def _in_every_order(job: dict[str, Any], session: Any) -> dict[str, Any]:
         return ran | ({"orders": dataclasses.asdict(standby.holds())} if ran == mine else {})
     finally:
         standby.close()
+
+
+def _numba_helper(job: dict[str, Any]) -> Any:
+    """Let Numba use the embedded device. Raises Unavailable for an option that it cannot have."""
+    try:
+        return numba_program.begin(job)
+    except cuda_program.NotForPrograms as error:
+        raise Unavailable(str(error)) from None
 
 
 def _run_program(job: dict[str, Any], session: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def run(job: dict[str, Any], session: Any) -> dict[str, Any]:
     refused = next((option for name, option in _IN_PROCESS.items() if job[name]), "")
     if refused:
         raise NotForPrograms(f"{refused} is for Python repros: a .cu file runs in a separate process")
-    program, nvcc = (importlib.import_module(f"dsl.driver.{name}") for name in ("program", "nvcc"))
+    program, nvcc = importlib.import_module("dsl.driver.program"), importlib.import_module("dsl.driver.nvcc")
     source = nvcc.Source(
         job["path"], job["source"], {name: tuple(about) for name, about in (job["modules"] or {}).items()},
         job["options"], session.device.arch, job["device"] == "cuda",
