@@ -78,7 +78,7 @@ def _launch(source: Any, table: Any) -> dict[str, Any]:
     names = [one["name"] for one in made if "name" in one]
     if len(set(names)) < len(names) or not any(one.get("output") for one in made):
         why = "has a name twice" if len(set(names)) < len(names) else "has no output"
-        source.key_error("arguments", "BAD_ARGUMENTS", why, f"write an array with a name of its own: {_EXAMPLE}")
+        source.key_error("arguments", "BAD_ARGUMENTS", why, f"give each array a name: {_EXAMPLE}")
     shared_bytes = table.get("shared_bytes", 0)
     if not _is_count(shared_bytes, 0):
         source.key_error("shared_bytes", "BAD_LAUNCH", f"is {shared_bytes!r}", "write a number of bytes")

@@ -22,10 +22,22 @@ the docstring's first line is the claim, run() returns named arrays, expected() 
   repro new shuffle_width               it uses torch tensors, or numpy arrays if torch is not installed
   repro new shuffle_width --numpy       its tensors are numpy arrays in managed memory: it needs no torch
   repro new shuffle/width               in repros/shuffle/
+  repro new vote --language cu          in another language: cuda (cuda.core), cu (a .cu file, nvcc), triton,
+                                        gluon, numba, ptx (a .ptx file), qd (Quadrants), T (TIRx)
 
 Exit status: 0 written, and it passes; 1 it does not; 2 wrong usage; 3 it could not be run.
 """
 TEMPLATES = {"torch": "first_repro.txt", "numpy": "first_repro_numpy.txt"}
+LANGUAGES = {  # its file in first_repros/, the modules that it needs, the packages to install
+    "cuda": ("cuda.py.txt", ("cuda.core", "numpy"), '"cuda-core[cu13]"'),
+    "cu": ("cu.cu.txt", (), ""),
+    "triton": ("triton.py.txt", ("triton", "torch"), "triton torch"),
+    "gluon": ("gluon.py.txt", ("triton.experimental.gluon", "torch"), "triton torch"),
+    "numba": ("numba.py.txt", ("numba.cuda",), '"numba-cuda[cu13]"'),
+    "ptx": ("ptx.ptx.txt", (), ""),
+    "qd": ("qd.py.txt", (), ""),
+    "T": ("T.py.txt", (), ""),
+}
 
 
 def add(commands: Any) -> None:
@@ -37,24 +49,23 @@ def add(commands: Any) -> None:
     new.add_argument(
         "--folder", type=Path, default=Path("repros"), metavar="DIR", help="where to put it (default repros)"
     )
+    new.add_argument("--language", choices=LANGUAGES, help="the language, if it is not CuTe DSL")
     new.add_argument("--numpy", action="store_true", help="numpy arrays in managed memory, not torch tensors")
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    name = arguments.name.removesuffix(".py")
+    suffix, template, with_numpy = _template(arguments)
+    name = arguments.name.removesuffix(suffix)
     if not re.fullmatch(r"([a-z][a-z0-9_]*/)*[a-z][a-z0-9_]*", name):
         raise UsageError(
             f"repro new {arguments.name}: write a name of small letters, digits and _, as in shuffle_width "
             "or shuffle/width"
         )
-    path = arguments.folder / f"{name}.py"
+    path = arguments.folder / f"{name}{suffix}"
     if path.exists():
         raise UsageError(f"{path} exists already; `repro run {path}` runs it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    has_torch = _has_torch()
-    template = TEMPLATES["torch" if has_torch and not arguments.numpy else "numpy"]
     path.write_text(importlib.resources.files("harness").joinpath(template).read_text())
-    with_numpy = "" if has_torch or arguments.numpy else " with numpy arrays: torch is not installed here"
     note(f"wrote {path}{with_numpy}\n", sys.stdout)
     status, result = _judge(path, arguments)
     document.give(arguments, {"written": path, **result})
@@ -62,8 +73,29 @@ def _new(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _has_torch() -> bool:
-    return importlib.util.find_spec("torch") is not None
+def _template(arguments: argparse.Namespace) -> tuple[str, str, str]:
+    """The suffix, the file of the template, and a remark on it. Raises UsageError if a package is missing."""
+    if arguments.language is None:
+        has_torch = _has("torch")
+        name = TEMPLATES["torch" if has_torch and not arguments.numpy else "numpy"]
+        remark = "" if has_torch or arguments.numpy else " with numpy arrays: torch is not installed here"
+        return ".py", name, remark
+    if arguments.numpy:
+        raise UsageError("--numpy is for CuTe DSL: leave it out with --language")
+    name, modules, packages = LANGUAGES[arguments.language]
+    if missing := [module for module in modules if not _has(module)]:
+        raise UsageError(
+            f"--language {arguments.language} needs {missing[0]}, which is not installed here\n"
+            f"fix: uv add --dev {packages}    (elsewhere: pip install {packages})"
+        )
+    return Path(name.removesuffix(".txt")).suffix, f"first_repros/{name}", ""
+
+
+def _has(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _judge(path: Path, arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:

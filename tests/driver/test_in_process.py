@@ -113,4 +113,4 @@ def test_a_race_of_numba_has_the_authors_line(tmp_path):
     subprocess.run(["uv", "pip", "install", "-q", "-p", python, *packages], check=True, timeout=600)
     command = [python, "-c", "from harness.cli import main; import sys; sys.exit(main())", "run", "racy.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
-    assert "racy.py:15:1: RACE\n            tile[i] = x[i]" in done.stdout, done.stdout + done.stderr
+    assert "race: racy.py:15:1: RACE\n" in done.stdout and "tile[i] = x[i]" in done.stdout, done.stdout + done.stderr
