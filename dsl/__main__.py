@@ -66,9 +66,21 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    if refusal := _of_repro_run(file, source, options):
+        print(f"dsl: {refusal}", file=sys.stderr)
+        return 2
     linecache.cache[file] = (len(source), None, source_lines(source), file)
     sys.argv = [options.file or (spec.origin if spec else ""), *rest]
     return _run(file, source, spec, options)
+
+
+def _of_repro_run(file: str, source: str, options: argparse.Namespace) -> str:
+    """The command for a program that only `repro run` can run on the emulator; '' for any other."""
+    if file.endswith((".cu", ".ptx")):
+        return f"{file} is not Python\nfix: repro run {file}"
+    if options.device != "cuda" and "numba" in source and "numba" in _imported(source):
+        return f"{file} imports Numba, whose kernels run in another process\nfix: repro run {file}"
+    return ""
 
 
 def _standard_input() -> str:
@@ -382,13 +394,18 @@ def _time_is_over(*_signal) -> None:
 
 def _language(source: str) -> str | None:
     """The language of LANGUAGES that a program imports, None for CuTe DSL."""
+    return next((LANGUAGES[root] for root in _imported(source) if root in LANGUAGES), None)
+
+
+def _imported(source: str) -> list[str]:
+    """The top packages that a program imports; none if it cannot be parsed."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):
-        return None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
     modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
-    return next((LANGUAGES[root] for root in (name.partition(".")[0] for name in modules) if root in LANGUAGES), None)
+    return [name.partition(".")[0] for name in modules]
 
 
 def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str]) -> None:

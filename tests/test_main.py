@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dsl.__main__ import main
 from tests import fork_server
 
 HEAD = """\
@@ -362,6 +363,21 @@ def test_a_syntax_error(tmp_path):
 def test_wrong_usage(arguments, says, tmp_path):
     run = dsl(*arguments, folder=tmp_path)
     assert run.returncode == 2 and says in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.cu", "int main() {}", "dsl: a.cu is not Python\nfix: repro run a.cu\n"),
+        ("a.py", "from numba import cuda", "dsl: a.py imports Numba, whose kernels run in another process\nfix: repro run a.py\n"),
+    ],
+)  # fmt: skip
+def test_programs_that_only_repro_run_runs(name, text, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr("sys.argv", ["dsl"])
+    Path(name).write_text(text)
+    assert main([name]) == 2 and capsys.readouterr().err == said
 
 
 @pytest.mark.slow

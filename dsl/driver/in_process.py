@@ -1,6 +1,6 @@
 """libcuda.so.1 of this package in a Python process, for packages that look for the driver themselves, as Numba does.
 
-Kernels run in the helper process. What it finds comes back in a file, as the outcome of the session.
+Kernels run in the helper process. Its findings come back in a file, and the first one is the outcome of the session.
 """
 
 from __future__ import annotations

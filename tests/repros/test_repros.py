@@ -5,10 +5,11 @@ import re
 import sys
 from pathlib import Path
 
-from harness.claim import repro_file
+from harness.claim import languages, repro_file
 
 FOLDER = Path(__file__).parents[2] / "repros"
 REPROS = sorted(FOLDER.rglob("*.py"))
+OTHERS = [path for path in languages.files_below(FOLDER) if path.suffix != ".py"]  # CUDA C++ and PTX
 MOST_LINES = 100
 DISTRIBUTIONS = {
     "cutlass": "nvidia-cutlass-dsl",
@@ -34,8 +35,9 @@ def imported(text: str) -> set[str]:
 
 def test_each_is_in_the_folder_of_its_subject_and_no_two_have_one_name():
     assert len(REPROS) >= 170
-    assert {path.parent.parent for path in REPROS} == {FOLDER}
-    assert len({path.stem for path in REPROS}) == len(REPROS)
+    every = [*REPROS, *OTHERS]
+    assert {path.parent.parent for path in every} == {FOLDER}
+    assert len({path.stem for path in every}) == len(every)
 
 
 def test_is_a_repro_with_a_claim_and_a_source():
@@ -45,8 +47,16 @@ def test_is_a_repro_with_a_claim_and_a_source():
         assert re.search(r"(?m)(^|\s)Source: \S", ast.get_docstring(ast.parse(path.read_text()))), path
 
 
+def test_is_a_repro_of_another_language_with_a_claim_and_a_source():
+    assert {path.suffix for path in OTHERS} == {".cu", ".ptx"}
+    for path in OTHERS:
+        assert repro_file.is_repro(path.read_bytes()), path
+        assert repro_file.read(path).claim.endswith("."), path
+        assert re.search(r"(?m)^// Source: \S", path.read_text()), path
+
+
 def test_reads_on_two_screens():
-    for path in REPROS:
+    for path in [*REPROS, *OTHERS]:
         lines = path.read_text().splitlines()
         assert len(lines) <= MOST_LINES, path
         assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == [], path

@@ -18,7 +18,7 @@ _IN_PROCESS = {
 
 
 def uses(job: dict[str, Any]) -> bool:
-    """Whether the job needs the library: on a GPU Numba finds NVIDIA's."""
+    """Whether the job needs the library: on a GPU Numba finds NVIDIA's library."""
     return PACKAGE in job["warm"] and job["device"] != "cuda"
 
 

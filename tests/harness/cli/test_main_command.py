@@ -1,6 +1,6 @@
 """The command `repro`: what it prints and how it ends.
 
-Modules tested here: harness/cli/choice.py, harness/cli/run_command.py, harness/cli/new_command.py, harness/claim/selection.py.
+Modules tested here: harness/cli/choice.py, harness/cli/run_command.py, harness/claim/selection.py.
 """
 
 import contextlib

@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -88,3 +89,10 @@ def test_options_of_one_process_are_refused(tmp_path, embedded):
     path.write_text(f"{BLOCK}int main() {{}}\n")
     outcome = run(transport, next(read(path).cases()), host, notes=True)
     assert outcome.kind == "infra" and "--notes is for Python repros" in outcome.text
+
+
+def test_the_example_of_the_page(tmp_path, embedded):
+    page = (Path(__file__).parents[4] / "docs/languages.md").read_text()
+    (tmp_path / "q.cu").write_text(page[page.index("// /// script\n// [tool.repro]") :].split("```")[0])
+    outcome = run(embedded[1], next(read(tmp_path / "q.cu").cases()), embedded[0])
+    assert (outcome.kind, outcome.stdout) == ("outputs", "5\n"), outcome.text

@@ -1,5 +1,7 @@
 """`.ptx` files as pytest runs them: numbers, arrays, rejected text and faults."""
 
+from pathlib import Path
+
 from harness.claim.repro_file import read
 from harness.judge import run
 
@@ -60,3 +62,12 @@ def test_kernels(tmp_path, embedded):
 
     wide = outcome_of("[%d2], %f3", "[%d2+64], %f3")
     assert wide.kind == "out_of_bounds" and "PTX line 32" in wide.text
+
+
+def test_the_example_of_the_page(tmp_path, embedded):
+    page = (Path(__file__).parents[4] / "docs/languages.md").read_text()
+    (tmp_path / "q.ptx").write_text(
+        page[page.index('// /// script\n// [tool.repro]\n// arch = "sm_80"') :].split("```")[0]
+    )
+    outcome = run(embedded[1], next(read(tmp_path / "q.ptx").cases()), embedded[0])
+    assert outcome.outputs["out"].values().tolist() == outcome.expected["out"].values().tolist() == [96]
