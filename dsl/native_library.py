@@ -274,6 +274,7 @@ POINTERS = {
     "site_lines": "u32 *{}", "smem_cells": "Cell *{}", "near_cells": "Cell *{}", "cells": "Cell *{}",
     "smem_valid": "u8 *{}", "local_valid": "u8 *{}", "near_valid": "u8 *{}", "valid": "u8 *{}",
     "shadows": "Shadow *{}", "trail": "Trail *{}", "chunks": "Chunk *{}", "beyond": "Chunk *{}",
+    "runs": "AccessRun *{}",
 }  # fmt: skip
 SHAPES = {"arrived": "[BARRIERS][MAX_WARPS]", "at_barrier": "[BARRIERS][MAX_WARPS]"}
 
@@ -284,7 +285,7 @@ _HEAD = """// Made by dsl/native_library.py of machine/context.py and each numbe
 using u8 = uint8_t; using u16 = uint16_t; using u32 = uint32_t; using u64 = uint64_t;
 using i32 = int32_t; using i64 = int64_t;
 struct Context; struct CopyEntry; struct BulkEntry; struct Cell; struct Shadow; struct Trail; struct MatrixReads;
-struct Chunk;
+struct Chunk; struct AccessRun;
 struct Interval { u64 lo, hi, kind; };
 struct LastHit { u64 lo, limit; };
 """

@@ -73,6 +73,18 @@ class Shadow(ctypes.Structure):
     _fields_ = [("cells", _u64), ("valid", _u64)]
 
 
+class AccessRun(ctypes.Structure):
+    """Bytes of [lo, hi) that one instruction accessed. `kind`: bits of access, WRITE and STRONG."""
+
+    _fields_ = [("lo", _u64), ("hi", _u64), ("site", _u32), ("kind", _u32)]
+
+
+class AccessRuns(ctypes.Structure):
+    """A growing array of them; `last` has the number of the last one of each kind, from 1."""
+
+    _fields_ = [("runs", _u64), ("count", _u64), ("room", _u64), ("last", _u64 * 4)]
+
+
 class TrailRow(ctypes.Structure):
     """See check/trail.py."""
 

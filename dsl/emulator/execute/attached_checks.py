@@ -8,6 +8,7 @@ from typing import Any
 
 from dsl.emulator import families
 from dsl.emulator.check.access import is_volatile_shared
+from dsl.emulator.check.accesses import Accesses, accesses
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, undefined
 from dsl.emulator.check.order import Order, marked
@@ -90,6 +91,12 @@ class Checks:
     def footprint(self) -> Footprint:
         """The global memory that the launch has touched."""
         return footprint(self.launch.entry_name, self._cells, self.launch.code.race_shift)
+
+    def accesses(self) -> Accesses:
+        """The same, with the instructions that did it."""
+        code = self.launch.code
+        meets = bool(code.order_kinds & orders.BLOCKS)
+        return Accesses(accesses(self._cells, code.race_shift), tuple(code.sites), meets)
 
     def _new(self, nbytes: int) -> int:
         pages = Pages(nbytes)

@@ -23,6 +23,7 @@ from dsl.emulator.machine.memory import Allocation, Memory
 from dsl.emulator.machine.numbers import calls
 
 if TYPE_CHECKING:
+    from dsl.emulator.check.accesses import Accesses
     from dsl.emulator.check.shadow import Footprint
     from dsl.emulator.execute.attached_checks import Checks
     from dsl.emulator.execute.decisions import Decisions
@@ -61,6 +62,7 @@ def launch(
     decisions: Decisions | None = None,
     earlier: Footprint | None = None,
     leaves: Callable[[Footprint], None] | None = None,
+    accessed: Callable[[Accesses], None] | None = None,
 ) -> None:
     """Run a kernel to its end. `params` holds one bytes object a .param, exactly as long as it.
 
@@ -70,8 +72,8 @@ def launch(
     threads give way to one another before they touch shared or global memory, and nanosleep lasts.
     Raises Fault; ValueError for a launch that no GPU would accept; KeyboardInterrupt at once on SIGINT. `checks` names
     what is looked for besides: "race", "undefined". `earlier`: what the launch before touched, if it may overlap this
-    one; `leaves` gets the same of this launch, if it was checked for races. `announce(sentence)` is called once, from
-    another thread, of a launch that takes longer than LONG_S.
+    one; `leaves` gets the same of this launch, if it was checked for races, and `accessed` what it accessed.
+    `announce(sentence)` is called once, from another thread, of a launch that takes longer than LONG_S.
     """
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
@@ -107,6 +109,7 @@ def launch(
         decisions,
         earlier,
         leaves,
+        accessed,
     )
     if plain and was_launched and prepared.may_repeat:
         repeats.Kept(prepared, (program, shape)).first()
@@ -184,8 +187,9 @@ class _Launch:
         decisions=None,
         earlier=None,
         leaves=None,
+        accessed=None,
     ):
-        self.announce, self.earlier, self.leaves = announce, earlier, leaves
+        self.announce, self.earlier, self.leaves, self.accessed = announce, earlier, leaves, accessed
         self.workspace = slots.Workspace() if cooperative else None
         self.program, self.entry_name, self.write = program, entry_name, write
         self.grid, self.block, self.cluster = grid, block, cluster
@@ -240,8 +244,11 @@ class _Launch:
         """Run it once."""
         try:
             self.run_blocks(self.add_slot())
-            if self.leaves is not None and self.checks is not None and self.checks.race:
-                self.leaves(self.checks.footprint())
+            if self.checks is not None and self.checks.race:
+                if self.leaves is not None:
+                    self.leaves(self.checks.footprint())
+                if self.accessed is not None:
+                    self.accessed(self.checks.accesses())
         finally:
             self.close()
 
