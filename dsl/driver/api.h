@@ -66,6 +66,15 @@ struct Guard {
   Guard(const Guard &) = delete;
 };
 
+// Lets others have the lock for a while, of a thread that holds it once.
+struct Unlocked {
+  Unlocked();
+  ~Unlocked();
+  Unlocked(const Unlocked &) = delete;
+};
+
+extern u64 calls_of_program;  // of functions that use the driver
+
 struct Context;
 
 // Whether the driver may be used: after cuInit, in the process that called it.

@@ -99,7 +99,8 @@ static Address inside(void *handle, u64 offset, u64 nbytes) {
 
 static Result copy_bytes(Address to, Address from, u64 nbytes, bool is_to_device, bool is_from_device) {
   ENTER_CONTEXT;
-  return to && from ? run(Copy{to, from, nbytes, is_to_device, is_from_device}) : INVALID_VALUE;
+  if (!to || !from) return INVALID_VALUE;
+  return enqueue(nullptr, Copy{to, from, nbytes, is_to_device, is_from_device}, How::FOR_PROGRAM);
 }
 
 static Result copy_bytes_in(void *stream, Address to, Address from, u64 nbytes, bool is_to_device) {

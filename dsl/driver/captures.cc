@@ -1,5 +1,6 @@
 // Streams whose work becomes a graph.  CUDA driver API: stream capture.
 #include "graphs.h"
+#include "order.h"
 
 namespace driver {
 
@@ -11,9 +12,14 @@ Result capture(Stream *stream, const Work &work) {
   return SUCCESS;
 }
 
+Result lose_capture(Stream *stream) {
+  stream->capture->is_lost = true;
+  return CAPTURE_UNSUPPORTED;
+}
+
 Result join(Stream *stream, Event *event) {
   if (!event->capture) {
-    if (!stream->capture) return SUCCESS;
+    if (!stream->capture) return follows_order() ? come_after(stream, event->seen) : void(), SUCCESS;
     stream->capture->is_lost = true;
     return CAPTURE_ISOLATION;
   }

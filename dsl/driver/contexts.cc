@@ -11,6 +11,7 @@
 #include "device.h"
 #include "helper.h"
 #include "memory.h"
+#include "pieces.h"
 
 namespace driver {
 namespace {
@@ -40,6 +41,7 @@ Context *make_context(u32 flags) {
 }
 
 void reset(Context *context) {
+  wait_for_all(context);
   free_blocks_of(context);
   context->lost = SUCCESS;
   memcpy(context->limits, FIRST_LIMITS, sizeof FIRST_LIMITS);
@@ -50,7 +52,15 @@ void reset(Context *context) {
 Guard::Guard() { pthread_mutex_lock(&lock); }
 Guard::~Guard() { pthread_mutex_unlock(&lock); }
 
-Result ready() { return is_forked || !is_initialized ? NOT_INITIALIZED : SUCCESS; }
+Unlocked::Unlocked() { pthread_mutex_unlock(&lock); }
+Unlocked::~Unlocked() { pthread_mutex_lock(&lock); }
+
+u64 calls_of_program;
+
+Result ready() {
+  ++calls_of_program;
+  return is_forked || !is_initialized ? NOT_INITIALIZED : SUCCESS;
+}
 
 Result ready(Context **context) {
   if (Result refused = ready()) return refused;
@@ -202,6 +212,7 @@ API(cuCtxCreate_v4)(Context **made, const void *parameters, u32 flags, int devic
 API(cuCtxDestroy_v2)(Context *context) {
   ENTER;
   REFUSE_IF(!of<Context>(context) || context->is_primary, INVALID_CONTEXT);
+  wait_for_all(context);
   if (current() == context) --depth;
   free_blocks_of(context);
   drop_object(context);
@@ -259,14 +270,14 @@ API(cuCtxGetApiVersion)(Context *context, u32 *version) {
 
 API(cuCtxSynchronize)() {
   ENTER_CONTEXT;
-  return SUCCESS;
+  return wait_for_all(context);
 }
 
 API(cuCtxSynchronize_v2)(Context *other) {
   ENTER;
   other = other ? other : current();
   REFUSE_IF(!of<Context>(other), INVALID_CONTEXT);
-  return other->lost;
+  return wait_for_all(other);
 }
 
 API(cuCtxGetStreamPriorityRange)(int *least, int *greatest) {

@@ -1,43 +1,13 @@
-// Copies and fills. Memory of the device must be in a block; memory of the host may be anywhere.  CUDA driver API:
+// Copies. Memory of the device must be in a block; memory of the host may be anywhere.  CUDA driver API:
 // memory management.
+#include "accesses.h"
 #include "arrays.h"
 #include "streams.h"
 
 namespace driver {
 namespace {
 
-Result copy(Address to, Address from, u64 nbytes, bool is_to_device, bool is_from_device) {
-  if (!nbytes) return SUCCESS;
-  if (!to || !from) return INVALID_VALUE;
-  if ((is_to_device && !holds(to, nbytes)) || (is_from_device && !holds(from, nbytes))) return INVALID_VALUE;
-  memmove((void *)to, (void *)from, nbytes);
-  return SUCCESS;
-}
-
-// Rows of `width` elements; a pitch is in bytes.
-Result fill(const Fill &fill) {
-  u64 row_bytes = fill.width * fill.element_bytes;
-  if (!row_bytes || !fill.height) return SUCCESS;
-  if (fill.to % fill.element_bytes || (fill.height > 1 && fill.pitch < row_bytes)) return INVALID_VALUE;
-  if (!holds(fill.to, fill.pitch * (fill.height - 1) + row_bytes)) return INVALID_VALUE;
-  for (u64 row = 0; row < fill.height; ++row) {
-    u8 *at = (u8 *)fill.to + row * fill.pitch;
-    if (fill.element_bytes == 1) memset(at, (int)fill.value, fill.width);
-    else
-      for (u64 column = 0; column < fill.width; ++column)
-        memcpy(at + column * fill.element_bytes, &fill.value, fill.element_bytes);
-  }
-  return SUCCESS;
-}
-
 enum : u32 { HOST = 1, DEVICE = 2, ARRAY = 3, UNIFIED = 4 };  // CUmemorytype
-
-// One side of a copy of a box.
-struct Side {
-  Address start;
-  u64 pitch, height;  // of a row in bytes, of a plane in rows
-  bool is_device;
-};
 
 Result side_of_array(const Place &place, u64 x, u64 y, u64 z, const Extent &box, Side *side) {
   Array *array = of<Array>((void *)place.array);
@@ -63,15 +33,34 @@ Result side_of(const Place &place, u64 x, u64 y, u64 z, const Extent &box, Side 
 
 }  // namespace
 
-Result run(const Copy &each) { return copy(each.to, each.from, each.nbytes, each.is_to_device, each.is_from_device); }
+Result sides_of(const BoxCopy &copy, Side *from, Side *to) {
+  if (Result bad = side_of(copy.from, copy.from_x, copy.from_y, copy.from_z, copy.box, from)) return bad;
+  return side_of(copy.to, copy.to_x, copy.to_y, copy.to_z, copy.box, to);
+}
 
-Result run(const Fill &each) { return fill(each); }
+Result check(const Copy &copy) {
+  if (!copy.nbytes) return SUCCESS;
+  if (!copy.to || !copy.from) return INVALID_VALUE;
+  bool is_possible =
+      (!copy.is_to_device || holds(copy.to, copy.nbytes)) && (!copy.is_from_device || holds(copy.from, copy.nbytes));
+  return is_possible ? SUCCESS : INVALID_VALUE;
+}
+
+Result check(const BoxCopy &copy) {
+  Side from, to;
+  return is_empty(copy.box) ? SUCCESS : sides_of(copy, &from, &to);
+}
+
+Result run(const Copy &each) {
+  if (Result bad = check(each)) return bad;
+  if (each.nbytes) memmove((void *)each.to, (void *)each.from, each.nbytes);
+  return SUCCESS;
+}
 
 Result run(const BoxCopy &copy) {
-  if (!copy.box.width || !copy.box.height || !copy.box.depth) return SUCCESS;
+  if (is_empty(copy.box)) return SUCCESS;
   Side from, to;
-  if (Result bad = side_of(copy.from, copy.from_x, copy.from_y, copy.from_z, copy.box, &from)) return bad;
-  if (Result bad = side_of(copy.to, copy.to_x, copy.to_y, copy.to_z, copy.box, &to)) return bad;
+  if (Result bad = sides_of(copy, &from, &to)) return bad;
   for (u64 z = 0; z < copy.box.depth; ++z)
     for (u64 y = 0; y < copy.box.height; ++y)
       memmove((u8 *)to.start + (z * to.height + y) * to.pitch, (u8 *)from.start + (z * from.height + y) * from.pitch,
@@ -136,7 +125,7 @@ static Result enqueue_copy(Address to, Address from, u64 nbytes, bool is_to_devi
 
 static Result copy_now(Address to, Address from, u64 nbytes, bool is_to_device, bool is_from_device) {
   ENTER_CONTEXT;
-  return run(Copy{to, from, nbytes, is_to_device, is_from_device});
+  return enqueue(nullptr, Copy{to, from, nbytes, is_to_device, is_from_device}, How::FOR_PROGRAM);
 }
 
 API(cuMemcpy)(Address to, Address from, u64 nbytes) { return copy_now(to, from, nbytes, false, false); }
@@ -166,12 +155,12 @@ API(cuMemcpyPeerAsync)(Address to, Context *, Address from, Context *, u64 nbyte
 
 API(cuMemcpy2D_v2)(const Memcpy2D *copy) {
   ENTER_CONTEXT;
-  return copy ? run(box_copy(*copy)) : INVALID_VALUE;
+  return copy ? enqueue(nullptr, box_copy(*copy), How::FOR_PROGRAM) : INVALID_VALUE;
 }
 API(cuMemcpy2DUnaligned_v2)(const Memcpy2D *copy) { return cuMemcpy2D_v2(copy); }
 API(cuMemcpy3D_v2)(const Memcpy3D *copy) {
   ENTER_CONTEXT;
-  return copy ? run(box_copy_3d(copy)) : INVALID_VALUE;
+  return copy ? enqueue(nullptr, box_copy_3d(copy), How::FOR_PROGRAM) : INVALID_VALUE;
 }
 API(cuMemcpy2DAsync_v2)(const Memcpy2D *copy, void *stream) {
   ENTER_CONTEXT;
@@ -180,45 +169,4 @@ API(cuMemcpy2DAsync_v2)(const Memcpy2D *copy, void *stream) {
 API(cuMemcpy3DAsync_v2)(const Memcpy3D *copy, void *stream) {
   ENTER_CONTEXT;
   return copy ? enqueue(stream, box_copy_3d(copy)) : INVALID_VALUE;
-}
-
-static Result fill_now(Address to, u64 pitch, u32 value, u32 element_bytes, u64 width, u64 height) {
-  ENTER_CONTEXT;
-  return run(Fill{to, pitch, width, height, value, element_bytes});
-}
-
-static Result enqueue_fill(Address to, u64 pitch, u32 value, u32 bytes, u64 width, u64 height, void *stream) {
-  ENTER_CONTEXT;
-  return enqueue(stream, Fill{to, pitch, width, height, value, bytes});
-}
-
-API(cuMemsetD8_v2)(Address to, u8 value, u64 count) { return fill_now(to, 0, value, 1, count, 1); }
-API(cuMemsetD16_v2)(Address to, u16 value, u64 count) { return fill_now(to, 0, value, 2, count, 1); }
-API(cuMemsetD32_v2)(Address to, u32 value, u64 count) { return fill_now(to, 0, value, 4, count, 1); }
-API(cuMemsetD2D8_v2)(Address to, u64 pitch, u8 value, u64 width, u64 height) {
-  return fill_now(to, pitch, value, 1, width, height);
-}
-API(cuMemsetD2D16_v2)(Address to, u64 pitch, u16 value, u64 width, u64 height) {
-  return fill_now(to, pitch, value, 2, width, height);
-}
-API(cuMemsetD2D32_v2)(Address to, u64 pitch, u32 value, u64 width, u64 height) {
-  return fill_now(to, pitch, value, 4, width, height);
-}
-API(cuMemsetD8Async)(Address to, u8 value, u64 count, void *stream) {
-  return enqueue_fill(to, 0, value, 1, count, 1, stream);
-}
-API(cuMemsetD16Async)(Address to, u16 value, u64 count, void *stream) {
-  return enqueue_fill(to, 0, value, 2, count, 1, stream);
-}
-API(cuMemsetD32Async)(Address to, u32 value, u64 count, void *stream) {
-  return enqueue_fill(to, 0, value, 4, count, 1, stream);
-}
-API(cuMemsetD2D8Async)(Address to, u64 pitch, u8 value, u64 width, u64 height, void *stream) {
-  return enqueue_fill(to, pitch, value, 1, width, height, stream);
-}
-API(cuMemsetD2D16Async)(Address to, u64 pitch, u16 value, u64 width, u64 height, void *stream) {
-  return enqueue_fill(to, pitch, value, 2, width, height, stream);
-}
-API(cuMemsetD2D32Async)(Address to, u64 pitch, u32 value, u64 width, u64 height, void *stream) {
-  return enqueue_fill(to, pitch, value, 4, width, height, stream);
 }

@@ -34,6 +34,7 @@ class HelperDevice:
         self._device = Emulated()
         self._device.announce = lambda sentence: print(f"gpu-repro: {sentence}", file=sys.stderr)
         self._device.schedule(int(variables.value(variables.SEED, "0")))
+        self._overlap: Any = None  # an Overlap, once work may overlap and races are looked for
         self._programs: dict[int, Any] = {}  # by the number that the driver gives a module
         warnings.showwarning = self._warned
         self._answers = {
@@ -42,6 +43,7 @@ class HelperDevice:
             messages.LAUNCH: self._launch,
             messages.MEMORY: self._memory,
             messages.TENSOR_MAP: self._tensor_map,
+            messages.PIECE: self._piece,
         }
 
     def answer(self, what: int, data: bytes) -> None:
@@ -95,6 +97,8 @@ class HelperDevice:
         for address, nbytes in _ROW.iter_unpack(reader.rest()):
             if nbytes:
                 self._device.register(address, nbytes, _LABEL)
+                if self._overlap is not None:
+                    self._overlap.forget(address, nbytes)
             else:
                 self._device.unregister(address)
         return results.SUCCESS, b""
@@ -135,6 +139,16 @@ class HelperDevice:
             self._report.failed(error, result)
             return result, refused is None
         return results.SUCCESS, False
+
+    def _piece(self, reader: Reader) -> tuple[int, bytes]:
+        """Work of a stream that is done next, by a launch if it is a kernel."""
+        if self._overlap is None:
+            from dsl.driver.overlap import Overlap  # noqa: PLC0415 - few programs need it
+
+            self._overlap = Overlap(self._device.memory)
+            self._device.accessed = self._overlap.launched
+        overlap = self._overlap
+        return self._run(lambda: overlap.told(reader), "work of a stream")[0], b""
 
     # ** tensor maps
 

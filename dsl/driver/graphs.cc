@@ -2,6 +2,7 @@
 #include "graphs.h"
 
 #include "memory.h"
+#include "pieces.h"
 
 namespace driver {
 
@@ -69,25 +70,64 @@ bool in_order(Graph *graph, Vector<Node *> *sorted) {
 
 namespace {
 
-// Nodes are in order already as a rule: then one pass is enough.
-bool add_steps(GraphExec *exec, Graph *graph) {
-  Vector<Node *> sorted;
-  bool is_good = in_order(graph, &sorted);
-  for (Node *each : sorted) {
-    if (each->work.type == Type::CHILD) {
-      is_good = add_steps(exec, each->work.child.graph) && is_good;
-      continue;
-    }
-    Step step = {each, each->work, false};
-    copy_params(&step.work);
-    exec->steps.add(step);
+struct Place {
+  const Node *node;
+  Vector<u32> ends;  // the steps that come before what depends on it
+};
+
+// The steps of one graph, each after `first` or after the steps of the nodes it depends on.
+struct Steps {
+  GraphExec *exec;
+  Vector<Place> places = {};
+
+  // Nodes are in order already as a rule: then one pass is enough.
+  bool add(Graph *graph, const Vector<u32> &first, Vector<u32> *all) {
+    Vector<Node *> sorted;
+    bool is_good = in_order(graph, &sorted);
+    for (Node *each : sorted) is_good = add(each, first, all) && is_good;
+    sorted.close();
+    return is_good;
   }
-  sorted.close();
+
+  bool add(Node *node, const Vector<u32> &first, Vector<u32> *all) {
+    Vector<u32> after;
+    if (!node->after.count) after.append(first.data, first.count);
+    for (Place &place : places)
+      if (node->after.has((Node *)place.node)) after.append(place.ends.data, place.ends.count);
+    Place place = {node, {}};
+    bool is_good = true;
+    if (node->work.type == Type::CHILD) {
+      Steps inner = {exec};
+      is_good = inner.add(node->work.child.graph, after, &place.ends);
+      inner.close();
+      if (!place.ends.count) place.ends.append(after.data, after.count);
+      after.close();
+    } else {
+      place.ends.add((u32)exec->steps.count);
+      exec->steps.add({node, node->work, false, after});
+      copy_params(&exec->steps.last().work);
+    }
+    all->append(place.ends.data, place.ends.count);
+    places.add(place);
+    return is_good;
+  }
+
+  void close() {
+    for (Place &each : places) each.ends.close();
+    places.close();
+  }
+};
+
+bool add_steps(GraphExec *exec, Graph *graph) {
+  Vector<u32> all;
+  Steps steps = {exec};
+  bool is_good = steps.add(graph, {}, &all);
+  steps.close(), all.close();
   return is_good;
 }
 
 void close_steps(GraphExec *exec) {
-  for (Step &each : exec->steps) close_params(&each.work);
+  for (Step &each : exec->steps) close_params(&each.work), each.after.close();
   exec->steps.close();
 }
 
@@ -96,7 +136,10 @@ Result instantiate(GraphExec **made, Graph *graph, u64 flags) {
   if (!of<Graph>(graph)) return INVALID_HANDLE;
   GraphExec *exec = make<GraphExec>();
   exec->flags = flags;
-  if (add_steps(exec, graph)) return *made = exec, SUCCESS;
+  if (add_steps(exec, graph)) {
+    may_overlap = may_overlap || exec->steps.count > 1;
+    return *made = exec, SUCCESS;
+  }
   close_steps(exec);
   drop_object(exec);
   return INVALID_VALUE;
@@ -169,6 +212,7 @@ API(cuGraphExecDestroy)(GraphExec *exec) {
   ENTER;
   REFUSE_IF(!of<GraphExec>(exec), INVALID_HANDLE);
   close_steps(exec);
+  exec->seen.close();
   drop_object(exec);
   return SUCCESS;
 }
@@ -187,28 +231,14 @@ API(cuGraphUpload)(GraphExec *exec, void *stream) {
 }
 
 API(cuGraphLaunch)(GraphExec *exec, void *handle) {
-  u64 count;
-  {
-    ENTER_CONTEXT;
-    Stream *stream = stream_of(handle);
-    REFUSE_IF(!of<GraphExec>(exec) || !stream, INVALID_HANDLE);
-    REFUSE_IF(stream->capture, unsupported("cuGraphLaunch in a stream that is captured"));
-    count = exec->steps.count;
-  }
-  for (u64 i = 0; i < count; ++i) {
-    HostCall call;
-    {
-      ENTER_CONTEXT;
-      if (exec->steps[i].is_off) continue;
-      const Work &work = exec->steps[i].work;
-      call = work.call;
-      if (work.type != Type::HOST) {
-        if (Result bad = run(work)) return bad;
-        continue;
-      }
-    }
-    call.function(call.argument);  // without the lock
-  }
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!of<GraphExec>(exec) || !stream, INVALID_HANDLE);
+  REFUSE_IF(stream->capture, unsupported("cuGraphLaunch in a stream that is captured"));
+  if (follows_order()) return add_graph(stream, exec);
+  for (u64 i = 0; i < exec->steps.count; ++i)
+    if (!exec->steps[i].is_off)
+      if (Result bad = run(exec->steps[i].work)) return bad;
   return SUCCESS;
 }
 

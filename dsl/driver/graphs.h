@@ -23,12 +23,14 @@ struct Step {
   const Node *node;
   Work work;
   bool is_off;
+  Vector<u32> after;  // numbers of steps
 };
 
 struct GraphExec : Object {
   static constexpr Kind KIND = Kind::GRAPH_EXEC;
   Vector<Step> steps;  // in an order that the dependencies allow
   u64 flags;
+  Clock seen;  // with the last launch
 };
 
 Node *add_node(Graph *graph, const Work &work, Node *const *after, u64 count);
@@ -44,6 +46,7 @@ bool in_order(Graph *graph, Vector<Node *> *sorted);
 // ** captures (captures.cc)
 
 Result capture(Stream *stream, const Work &work);
+Result lose_capture(Stream *stream);        // a call that no captured stream allows
 Result join(Stream *stream, Event *event);  // let the stream wait for an event
 
 }  // namespace driver

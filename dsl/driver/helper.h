@@ -5,7 +5,7 @@
 
 namespace driver {
 
-enum class Op : u32 { LOAD = 1, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP };
+enum class Op : u32 { LOAD = 1, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE };
 
 // A message that is put together.
 struct Message {

@@ -240,7 +240,7 @@ API(cuLaunchKernelEx)(const LaunchConfig *config, Function *function, void **par
     const LaunchAttribute &attribute = config->attributes[i];
     bool is_event = attribute.id == PROGRAMMATIC_EVENT || attribute.id == COMPLETION_EVENT;
     Event *event = is_event ? of<Event>((void *)attribute.wide[0]) : nullptr;
-    if (event && !stream->capture) record(event);
+    if (event && !stream->capture) record(event, stream);
   }
   return SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "device.h"
 #include "helper.h"
+#include "pieces.h"
 
 namespace driver {
 namespace {
@@ -182,11 +183,13 @@ API(cuMemAllocHost_v2)(Address *made, u64 nbytes) {
 
 API(cuMemFree_v2)(Address address) {
   ENTER_CONTEXT;
+  if (Result bad = wait_for_all(context)) return bad;
   return release(address);
 }
 
 API(cuMemFreeHost)(Address address) {
   ENTER_CONTEXT;
+  if (Result bad = wait_for_all(context)) return bad;
   Block *block = block_of(address);
   REFUSE_IF(address && (!block || block->memory != Memory::HOST), INVALID_VALUE);
   return release(address);

@@ -12,7 +12,7 @@ import struct
 import threading
 from typing import Any
 
-LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP = range(1, 6)
+LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE = range(1, 7)
 ANSWER, OUTPUT, REPORT = range(3)
 _HEAD = struct.Struct("<II")
 
@@ -85,8 +85,13 @@ class Reader:
         self._at += nbytes
         return part
 
+    @property
+    def left(self) -> int:
+        """Bytes that were not taken."""
+        return len(self._data) - self._at
+
     def rest(self) -> bytes:
-        return self.bytes(len(self._data) - self._at)
+        return self.bytes(self.left)
 
 
 def text(value: str) -> bytes:

@@ -6,6 +6,7 @@
 #include "helper.h"
 #include "images.h"
 #include "memory.h"
+#include "pieces.h"
 
 namespace driver {
 namespace {
@@ -114,6 +115,7 @@ Result load_file(Module **made, const char *path, bool is_library, Log log) {
 
 Result unload(Module *module) {
   if (!of<Module>(module)) return INVALID_HANDLE;
+  wait_for_all(nullptr);
   Message message;
   message.put(module->id);
   drop_module(module);

@@ -33,8 +33,8 @@ Result work_of(const AnyParams &params, Work *work) {
     case Type::COPY: return *work = box_copy_3d(params.copy.copy), SUCCESS;
     case Type::FILL: return *work = work_of(params.fill), SUCCESS;
     case Type::HOST: return *work = work_of(params.host), SUCCESS;
-    case Type::EMPTY:
-    case Type::WAIT: return *work = Work{(Type)params.type}, SUCCESS;
+    case Type::EMPTY: return *work = Work{Type::EMPTY}, SUCCESS;
+    case Type::WAIT: return *work = Work{Type::WAIT}, work->record.event = params.event.event, SUCCESS;
     case Type::RECORD: return *work = Record{params.event.event}, SUCCESS;
     case Type::CHILD:
       if (!of<Graph>(params.child.graph)) return INVALID_HANDLE;

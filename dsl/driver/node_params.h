@@ -29,7 +29,9 @@ struct HostParams {
 
 // The work of a kernel; its parameters are valid until the next call.
 Result work_of(const KernelParams &params, Work *work);
-inline Work work_of(const FillParams &a) { return Fill{a.to, a.pitch, a.width, a.height, a.value, a.element_bytes}; }
+inline Work work_of(const FillParams &a) {
+  return Fill{a.to, a.pitch, a.width, a.height, a.value, a.element_bytes, false};
+}
 inline Work work_of(const HostParams &a) { return HostCall{a.function, a.argument}; }
 
 }  // namespace driver

@@ -102,7 +102,10 @@ API(cuGraphAddEventRecordNode)(Node **made, Graph *graph, Node *const *after, u6
 
 API(cuGraphAddEventWaitNode)(Node **made, Graph *graph, Node *const *after, u64 count, Event *event) {
   ENTER_CONTEXT;
-  return of<Event>(event) ? add(made, graph, after, count, Work{Type::WAIT}) : INVALID_HANDLE;
+  if (!of<Event>(event)) return INVALID_HANDLE;
+  Work work = Type::WAIT;
+  work.record.event = event;
+  return add(made, graph, after, count, work);
 }
 
 API(cuGraphDestroyNode)(Node *node) {
@@ -175,7 +178,7 @@ API(cuGraphMemsetNodeGetParams)(Node *node, FillParams *params) {
   REFUSE_IF(!of<Node>(node), INVALID_HANDLE);
   REFUSE_IF(!params || node->work.type != Type::FILL, INVALID_VALUE);
   const Fill &fill = node->work.fill;
-  *params = {fill.to, fill.pitch, fill.value, fill.element_bytes, fill.width, fill.height};
+  *params = {fill.to, fill.pitch, (u32)fill.value, fill.element_bytes, fill.width, fill.height};
   return SUCCESS;
 }
 

@@ -1,8 +1,9 @@
-// Pools, and allocation in the order of a stream. A pool only counts: memory is given back at once.  CUDA driver API:
+// Pools, and allocation in the order of a stream. A pool only counts: memory goes back as soon as it is free.  CUDA driver API:
 // stream ordered memory allocator.
 #include "device.h"
 #include "graphs.h"
 #include "memory.h"
+#include "pieces.h"
 
 namespace driver {
 namespace {
@@ -32,7 +33,7 @@ Result allocate_of(Address *made, u64 nbytes, Pool *pool, void *stream) {
   if (Result bad = allocate(made, nbytes, Memory::DEVICE, 0, pool)) return bad;
   u64 used = used_bytes(pool);
   if (used > pool->high) pool->high = used;
-  return SUCCESS;
+  return stream_of(stream)->capture ? SUCCESS : enqueue(stream, {Type::ALLOCATE, Allocation{*made, nbytes}});
 }
 
 Result give(Pool **found, Pool *pool, int device) {
@@ -69,7 +70,10 @@ API(cuMemFreeAsync)(Address address, void *handle) {
   ENTER_CONTEXT;
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
-  return stream->capture ? SUCCESS : release(address);
+  if (stream->capture || !address) return SUCCESS;
+  Block *block = block_of(address);
+  REFUSE_IF(!block || block->start != address || block->memory == Memory::VARIABLE, INVALID_VALUE);
+  return enqueue(handle, {Type::FREE, Allocation{address, block->bytes}});
 }
 
 API(cuDeviceGetDefaultMemPool)(Pool **found, int device) {

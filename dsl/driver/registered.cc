@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "memory.h"
+#include "pieces.h"
 
 namespace driver {
 namespace {
@@ -74,6 +75,7 @@ API(cuMemHostRegister_v2)(Address host, u64 nbytes, u32 flags) {
 
 API(cuMemHostUnregister)(Address host) {
   ENTER_CONTEXT;
+  if (Result bad = wait_for_all(context)) return bad;
   Registered *memory = registered_of(host);
   REFUSE_IF(!memory || memory->start != host, HOST_MEMORY_NOT_REGISTERED);
   if (memory->device) move_out(*memory);

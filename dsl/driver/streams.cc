@@ -3,46 +3,61 @@
 
 #include "graphs.h"
 #include "memory.h"
-#include "ring.h"
+#include "pieces.h"
 
 namespace driver {
 namespace {
 
-constexpr u32 DISABLE_TIMING = 2;
 constexpr u64 LEGACY = 1, PER_THREAD = 2;  // handles beside 0
 thread_local Stream *of_thread;
+u32 next_number = FIRST_NUMBER;
 Stream *of_all;
 
-Stream *standing(Stream *&stream) {
-  if (!stream) stream = make<Stream>();
+Stream *standing(Stream *&stream, bool is_legacy) {
+  if (stream) return stream;
+  stream = make<Stream>();
+  stream->is_legacy = is_legacy, stream->number = is_legacy ? LEGACY_NUMBER : OF_THREAD_NUMBER;
+  may_overlap = may_overlap || !is_legacy;
   return stream;
 }
 
 }  // namespace
 
 Stream *stream_of(void *handle) {
-  if ((u64)handle <= LEGACY) return standing(of_all);
-  if ((u64)handle == PER_THREAD) return standing(of_thread);
+  if ((u64)handle <= LEGACY) return standing(of_all, true);
+  if ((u64)handle == PER_THREAD) return standing(of_thread, false);
   return of<Stream>(handle);
 }
-
-void record(Event *event) { event->is_recorded = true, event->at_ns = now_ns(), event->capture = nullptr; }
 
 Result run(const Work &work) {
   switch (work.type) {
     case Type::KERNEL: return run(work.launch);
     case Type::COPY: return work.is_box ? run(work.box) : run(work.copy);
     case Type::FILL: return run(work.fill);
-    case Type::RECORD: record(work.record.event); return SUCCESS;
-    case Type::HOST: work.call.function(work.call.argument); return SUCCESS;
+    case Type::RECORD: return run(work.record);
+    case Type::HOST: {
+      Unlocked unlocked;
+      work.call.function(work.call.argument);
+      return SUCCESS;
+    }
+    case Type::FREE: return release(work.allocation.start);
     default: return SUCCESS;
   }
 }
 
-Result enqueue(void *handle, const Work &work) {
+Result check(const Work &work) {
+  switch (work.type) {
+    case Type::COPY: return work.is_box ? check(work.box) : check(work.copy);
+    case Type::FILL: return check(work.fill);
+    default: return SUCCESS;
+  }
+}
+
+Result enqueue(void *handle, const Work &work, How how) {
   Stream *stream = stream_of(handle);
   if (!stream) return INVALID_HANDLE;
-  return stream->capture ? capture(stream, work) : run(work);
+  if (stream->capture) return capture(stream, work);
+  return follows_order() ? add_piece(stream, work, how) : run(work);
 }
 
 }  // namespace driver
@@ -53,7 +68,8 @@ API(cuStreamCreateWithPriority)(Stream **made, u32 flags, int priority) {
   ENTER_CONTEXT;
   REFUSE_IF(!made || flags > 1, INVALID_VALUE);
   *made = make<Stream>();
-  (*made)->flags = flags, (*made)->context = context;
+  (*made)->flags = flags, (*made)->context = context, (*made)->number = next_number++;
+  may_overlap = true;
   (*made)->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
   return SUCCESS;
 }
@@ -63,7 +79,8 @@ API(cuStreamCreate)(Stream **made, u32 flags) { return cuStreamCreateWithPriorit
 API(cuStreamDestroy_v2)(Stream *stream) {
   ENTER;
   REFUSE_IF(!of<Stream>(stream), INVALID_HANDLE);
-  stream->last.close();
+  stream->last.close(), stream->seen.close();
+  give_line_back(stream->line);
   drop_object(stream);
   return SUCCESS;
 }
@@ -72,12 +89,19 @@ API(cuStreamSynchronize)(void *handle) {
   ENTER_CONTEXT;
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
-  if (!stream->capture) return SUCCESS;
-  stream->capture->is_lost = true;
-  return CAPTURE_UNSUPPORTED;
+  if (stream->capture) return lose_capture(stream);
+  if (follows_order()) catch_up(stream), wait_for(stream->seen);
+  return context->lost;
 }
 
-API(cuStreamQuery)(void *handle) { return cuStreamSynchronize(handle); }
+API(cuStreamQuery)(void *handle) {
+  ENTER_CONTEXT;
+  Stream *stream = stream_of(handle);
+  REFUSE_IF(!stream, INVALID_HANDLE);
+  if (stream->capture) return lose_capture(stream);
+  if (follows_order()) catch_up(stream);
+  return follows_order() && !has_ended(stream->seen) ? NOT_READY : context->lost;
+}
 
 API(cuStreamGetFlags)(void *handle, u32 *flags) {
   ENTER_CONTEXT;
@@ -155,26 +179,31 @@ API(cuStreamGetAttribute)(void *handle, u32, void *value) {
 
 API(cuLaunchHostFunc)(void *stream, void (*function)(void *), void *argument) {
   REFUSE_IF(!function, INVALID_VALUE);
-  {
-    ENTER_CONTEXT;
-    Stream *into = stream_of(stream);
-    REFUSE_IF(!into, INVALID_HANDLE);
-    if (into->capture) return enqueue(stream, HostCall{function, argument});
-  }
-  function(argument);
-  return SUCCESS;
+  ENTER_CONTEXT;
+  return enqueue(stream, HostCall{function, argument});
+}
+
+struct Callback {
+  void (*function)(void *, Result, void *);
+  void *stream, *argument;
+};
+
+static void call_back(void *argument) {
+  Callback callback = *(Callback *)argument;
+  free(argument);
+  callback.function(callback.stream, SUCCESS, callback.argument);
 }
 
 API(cuStreamAddCallback)(void *stream, void (*function)(void *, Result, void *), void *argument, u32) {
-  {
-    ENTER_CONTEXT;
-    Stream *into = stream_of(stream);
-    REFUSE_IF(!into, INVALID_HANDLE);
-    REFUSE_IF(!function, INVALID_VALUE);
-    REFUSE_IF(into->capture, CAPTURE_UNSUPPORTED);
-  }
-  function(stream, SUCCESS, argument);
-  return SUCCESS;
+  ENTER_CONTEXT;
+  Stream *into = stream_of(stream);
+  REFUSE_IF(!into, INVALID_HANDLE);
+  REFUSE_IF(!function, INVALID_VALUE);
+  REFUSE_IF(into->capture, CAPTURE_UNSUPPORTED);
+  Callback *callback = (Callback *)malloc(sizeof(Callback));
+  REFUSE_IF(!callback, OUT_OF_MEMORY);
+  *callback = {function, stream, argument};
+  return enqueue(stream, HostCall{call_back, callback});
 }
 
 // ** values in memory that streams wait for and write
@@ -183,8 +212,7 @@ static Result write_value(void *stream, Address address, u64 value, u32 bytes) {
   ENTER_CONTEXT;
   REFUSE_IF(!stream_of(stream), INVALID_HANDLE);
   REFUSE_IF(!holds(address, bytes), INVALID_VALUE);
-  memcpy((void *)address, &value, bytes);
-  return SUCCESS;
+  return enqueue(stream, Fill{address, 0, 1, 1, value, bytes, true});
 }
 
 API(cuStreamWriteValue32_v2)(void *stream, Address address, u32 value, u32) {
@@ -192,69 +220,4 @@ API(cuStreamWriteValue32_v2)(void *stream, Address address, u32 value, u32) {
 }
 API(cuStreamWriteValue64_v2)(void *stream, Address address, u64 value, u32) {
   return write_value(stream, address, value, 8);
-}
-
-// ** events
-
-API(cuEventCreate)(Event **made, u32 flags) {
-  ENTER_CONTEXT;
-  REFUSE_IF(!made || flags > 7, INVALID_VALUE);
-  REFUSE_IF(flags & 4, unsupported("cuEventCreate for other processes"));
-  *made = make<Event>();
-  (*made)->flags = flags;
-  return SUCCESS;
-}
-
-API(cuEventDestroy_v2)(Event *event) {
-  ENTER;
-  REFUSE_IF(!of<Event>(event), INVALID_HANDLE);
-  event->after.close();
-  drop_object(event);
-  return SUCCESS;
-}
-
-API(cuEventRecordWithFlags)(Event *event, void *handle, u32 flags) {
-  ENTER_CONTEXT;
-  Stream *stream = stream_of(handle);
-  REFUSE_IF(!of<Event>(event) || !stream, INVALID_HANDLE);
-  REFUSE_IF(flags > 1, INVALID_VALUE);
-  if (!stream->capture) {
-    record(event);
-    return SUCCESS;
-  }
-  if (flags) return enqueue(handle, Record{event});  // cudaEventRecordExternal
-  event->capture = stream->capture;
-  event->after.clear();
-  event->after.append(stream->last.data, stream->last.count);
-  return SUCCESS;
-}
-
-API(cuEventRecord)(Event *event, void *stream) { return cuEventRecordWithFlags(event, stream, 0); }
-
-API(cuEventQuery)(Event *event) {
-  ENTER_CONTEXT;
-  REFUSE_IF(!of<Event>(event), INVALID_HANDLE);
-  REFUSE_IF(event->capture, CAPTURED_EVENT);
-  return SUCCESS;
-}
-
-API(cuEventSynchronize)(Event *event) { return cuEventQuery(event); }
-
-API(cuEventElapsedTime_v2)(float *ms, Event *from, Event *to) {
-  ENTER_CONTEXT;
-  REFUSE_IF(!of<Event>(from) || !of<Event>(to), INVALID_HANDLE);
-  REFUSE_IF(!ms, INVALID_VALUE);
-  REFUSE_IF(!from->is_recorded || !to->is_recorded || (from->flags | to->flags) & DISABLE_TIMING, INVALID_HANDLE);
-  *ms = (float)((double)(i64)(to->at_ns - from->at_ns) * 1e-6);
-  return SUCCESS;
-}
-
-API(cuEventElapsedTime)(float *ms, Event *from, Event *to) { return cuEventElapsedTime_v2(ms, from, to); }
-
-API(cuStreamWaitEvent)(void *handle, Event *event, u32 flags) {
-  ENTER_CONTEXT;
-  Stream *stream = stream_of(handle);
-  REFUSE_IF(!stream || !of<Event>(event), INVALID_HANDLE);
-  REFUSE_IF(flags > 1, INVALID_VALUE);
-  return join(stream, event);
 }

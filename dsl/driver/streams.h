@@ -1,5 +1,6 @@
-// Streams. Work is done before the call that adds it returns, so a stream is always empty.
+// Streams and events. pieces.h has when their work is done.
 #pragma once
+#include "clock.h"
 #include "contexts.h"
 #include "work.h"
 
@@ -24,7 +25,12 @@ struct Stream : Object {
   Context *context;
   Capture *capture;
   Vector<Node *> last;  // what the next node of the capture comes after
+  bool is_legacy;       // the default stream of all threads
+  u32 number;           // for reports
+  u32 line;             // of its pieces; 0: none yet
+  Clock seen;           // what the next piece comes after
 };
+enum : u32 { LEGACY_NUMBER, OF_THREAD_NUMBER, FIRST_NUMBER };  // then in the order of their creation
 
 struct Event : Object {
   static constexpr Kind KIND = Kind::EVENT;
@@ -33,15 +39,20 @@ struct Event : Object {
   u64 at_ns;
   Capture *capture;  // of the stream that it was recorded in
   Vector<Node *> after;
+  Clock seen;  // what has ended when the event has come
 };
+
+// How a function of the API adds work: it returns at once if it can, or waits where CUDA does; or launches a graph.
+enum class How : u32 { IN_STREAM, FOR_PROGRAM, IN_GRAPH };
 
 // The stream of a handle; the null stream and its like are streams too. nullptr if it is none.
 Stream *stream_of(void *handle);
 
 // Do a piece of work, or note it where the stream is captured. The program's callback runs without the lock, which the
 // caller holds once.
-Result enqueue(void *stream, const Work &work);
+Result enqueue(void *stream, const Work &work, How how = How::IN_STREAM);
 
-void record(Event *event);
+Result record(Event *event, Stream *stream);    // in a stream that is not captured
+void expect(Event *event, const Clock &clock);  // it was recorded, and comes after what the clock has
 
 }  // namespace driver

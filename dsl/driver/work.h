@@ -17,7 +17,14 @@ struct Copy {
 struct Fill {
   Address to;
   u64 pitch, width, height;  // in bytes, elements, rows
-  u32 value, element_bytes;
+  u64 value;
+  u32 element_bytes;
+  bool is_strong;  // kernels that run at the same time may look at it
+};
+
+struct Allocation {
+  Address start;
+  u64 nbytes;
 };
 
 struct Place {
@@ -78,6 +85,7 @@ struct Work {
   HostCall call = {};
   Record record = {};
   Child child = {};
+  Allocation allocation = {};  // that is allocated or freed
 
   Work() = default;
   Work(Type type) : type(type) {}
@@ -88,13 +96,21 @@ struct Work {
   Work(const HostCall &call) : type(Type::HOST), call(call) {}
   Work(const Record &record) : type(Type::RECORD), record(record) {}
   Work(const Child &child) : type(Type::CHILD), child(child) {}
+  Work(Type type, const Allocation &allocation) : type(type), allocation(allocation) {}
 };
 
 Result run(const Copy &each);
 Result run(const Fill &each);
 Result run(const BoxCopy &copy);
 Result run(const Launch &launch);
+Result run(const Record &record);
 Result run(const Work &work);
+
+// Whether it is possible.
+Result check(const Copy &copy);
+Result check(const BoxCopy &copy);
+Result check(const Fill &fill);
+Result check(const Work &work);
 
 BoxCopy box_copy_3d(const void *parameters);  // CUDA_MEMCPY3D
 

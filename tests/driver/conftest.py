@@ -22,20 +22,21 @@ def environment() -> dict[str, str]:
     return {**os.environ, "LD_LIBRARY_PATH": str(driver.library_folder())}
 
 
-@pytest.fixture
-def build(tmp_path):
-    """`build(body)`: the program with this `main`, after driver_api.h."""
+def compiled(folder: Path, body: str, before: str = "") -> Path:
+    """The program with this `main`, after driver_api.h."""
     if shutil.which("gcc") is None:
         pytest.skip("needs gcc")
+    source, made = folder / "program.c", folder / "program"
+    source.write_text(f'#include "driver_api.h"\n{before}\nint main(void) {{\n{body}\nreturn 0;\n}}\n')
+    command = ["gcc", "-w", "-o", str(made), str(source), f"-I{HERE}", f"-L{driver.library_folder()}", "-lcuda"]
+    subprocess.run([*command, "-lpthread"], check=True)
+    return made
 
-    def compiled(body: str, before: str = "") -> Path:
-        source, made = tmp_path / "program.c", tmp_path / "program"
-        source.write_text(f'#include "driver_api.h"\n{before}\nint main(void) {{\n{body}\nreturn 0;\n}}\n')
-        command = ["gcc", "-w", "-o", str(made), str(source), f"-I{HERE}", f"-L{driver.library_folder()}", "-lcuda"]
-        subprocess.run([*command, "-lpthread"], check=True)
-        return made
 
-    return compiled
+@pytest.fixture
+def build(tmp_path):
+    """`build(body)`: see `compiled`."""
+    return functools.partial(compiled, tmp_path)
 
 
 @pytest.fixture

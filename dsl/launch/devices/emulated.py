@@ -23,6 +23,7 @@ from dsl.launch.devices.torch_mapping import torch_cuda
 
 if TYPE_CHECKING:
     from dsl import emulator
+    from dsl.emulator.check.accesses import Accesses
     from dsl.perturbation.perturbation import Perturbation
 
 
@@ -51,6 +52,8 @@ class Emulated(Device):
         self._captured: Callable[[Callable[[], None]], None] | None = None
         self.exploration: Exploration | None = None  # of the outcomes of launches, where they are explored
         self.redundancy: Redundancy | None = None  # while synchronisation is sought that nothing needs
+        # of each launch that is checked for races: the program, the entry, its accesses
+        self.accessed: Callable[[emulator.Program, str, Accesses], None] | None = None
 
     @functools.cached_property
     def memory(self) -> emulator.Memory:
@@ -298,6 +301,7 @@ class Emulated(Device):
                 decisions=self._decisions,
                 earlier=self._overlapped(launch),
                 leaves=self._leaves(program, launch),
+                accessed=functools.partial(self.accessed, program, entry) if self.accessed else None,
             )
         except ValueError as error:
             raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
