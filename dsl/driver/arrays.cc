@@ -1,6 +1,7 @@
 // CUDA arrays.  CUDA driver API: memory management, cuArray*.
 #include "arrays.h"
 
+#include "pieces.h"
 #include "streams.h"
 #include "unsupported.h"
 
@@ -66,6 +67,7 @@ API(cuArrayDestroy)(void *handle) {
   ENTER_CONTEXT;
   Array *array = of<Array>(handle);
   REFUSE_IF(!array, INVALID_HANDLE);
+  if (Result bad = wait_for_all(context)) return bad;
   release(array->data);
   drop_object(array);
   return SUCCESS;

@@ -1,6 +1,7 @@
 // Texture and surface objects. The emulator reads them where they are: a handle is the address of a block of the arena.
 // CUDA driver API: texture object management, surface object management.
 #include "arrays.h"
+#include "pieces.h"
 #include "unsupported.h"
 
 namespace driver {
@@ -104,10 +105,11 @@ Result publish(Address *handle, const Texture &texture) {
   return SUCCESS;
 }
 
-Result destroy(Address handle) {
+Result destroy(Context *context, Address handle) {
   Block *block = block_of(handle);
   REFUSE_IF(!block || block->start != handle || block->bytes != sizeof(Texture), INVALID_VALUE);
   REFUSE_IF(((Texture *)handle)->magic != MAGIC, INVALID_VALUE);
+  if (Result bad = wait_for_all(context)) return bad;
   return release(handle);
 }
 
@@ -136,10 +138,10 @@ API(cuSurfObjectCreate)(Address *handle, const Resource *resource) {
 
 API(cuTexObjectDestroy)(Address handle) {
   ENTER_CONTEXT;
-  return destroy(handle);
+  return destroy(context, handle);
 }
 
 API(cuSurfObjectDestroy)(Address handle) {
   ENTER_CONTEXT;
-  return destroy(handle);
+  return destroy(context, handle);
 }
