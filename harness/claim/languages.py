@@ -47,4 +47,6 @@ def claim(source: Any) -> str:
         if text.strip() and not match:
             break
     fix = "write the claim as the first comment after the block: `// shfl.sync reads only inside its segment.`"
-    source.error(max(line, 1), 1, max(len(source.lines[line - 1].strip()), 1), "NO_CLAIM", "the file has no claim", fix)
+    return source.error(
+        max(line, 1), 1, max(len(source.lines[line - 1].strip()), 1), "NO_CLAIM", "the file has no claim", fix
+    )

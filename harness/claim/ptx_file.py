@@ -91,7 +91,7 @@ def _launch(source: Any, table: Any) -> dict[str, Any]:
     }
 
 
-def _entry(source: Any, name: Any) -> str:
+def _entry(source: Any, name: Any) -> Any:
     names = _ENTRY.findall(source.text)
     if name is None and len(names) == 1:
         return names[0]
@@ -144,7 +144,7 @@ def _argument(source: Any, table: dict[str, Any]) -> dict[str, Any]:
     return {**table, "shape": shape, "output": is_output}
 
 
-def _fits(values: list[Any], dtype: str) -> bool:
+def _fits(values: list[Any], dtype: Any) -> bool:
     """Whether these are numbers of the dtype."""
     if dtype not in INTEGERS:
         return all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)

@@ -76,7 +76,7 @@ def _new(arguments: argparse.Namespace) -> int:
 def _template(arguments: argparse.Namespace) -> tuple[str, str, str]:
     """The suffix, the file of the template, and a remark on it. Raises UsageError if a package is missing."""
     if arguments.language is None:
-        has_torch = _has("torch")
+        has_torch = _has_torch()
         name = TEMPLATES["torch" if has_torch and not arguments.numpy else "numpy"]
         remark = "" if has_torch or arguments.numpy else " with numpy arrays: torch is not installed here"
         return ".py", name, remark
@@ -89,6 +89,10 @@ def _template(arguments: argparse.Namespace) -> tuple[str, str, str]:
             f"fix: uv add --dev {packages}    (elsewhere: pip install {packages})"
         )
     return Path(name.removesuffix(".txt")).suffix, f"first_repros/{name}", ""
+
+
+def _has_torch() -> bool:
+    return _has("torch")
 
 
 def _has(module: str) -> bool:

@@ -38,7 +38,7 @@ def module(job: dict[str, Any]) -> ModuleType:
 
 def run(text: str, launch: dict[str, Any]) -> dict[str, np.ndarray]:
     """Launch the kernel once. Raises InvalidPtx, RuntimeError with CUDA's name of the error."""
-    from cuda.bindings import driver  # noqa: PLC0415 - the device is chosen before
+    from cuda.bindings import driver  # pyright: ignore[reportAttributeAccessIssue]  # noqa: PLC0415
 
     _begin(driver)
     loaded = _call(driver, "cuModuleLoadData", text.encode() + b"\0")
