@@ -44,7 +44,7 @@ def found(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_nothing_orders_is_a_race(name, found):
+def test_work_that_nothing_orders_is_a_race(name, found):
     assert found[name, True] is None
     assert found[name, False]["kind"] == "race"
 
@@ -83,7 +83,7 @@ ALIKE = {"copy_that_the_program_waits_for", "blocking_stream"}  # what they writ
 ALIKE |= {"allocation_in_a_stream", "two_launches_of_a_graph"}
 
 
-def test_a_seed_shows_other_values_of_what_nothing_orders(tmp_path):
+def test_a_seed_shows_other_values_of_work_that_nothing_orders(tmp_path):
     program, sums = compiled(tmp_path, SUMS, BEFORE), {}
     for seed in (0, 1, 2, 3, 4, 4):
         more = {"GPU_REPRO_SEED": str(seed)}
@@ -213,7 +213,7 @@ def all_before(node: tuple[str, int], before: dict[tuple[str, int], set]) -> set
     return found
 
 
-def test_races_are_those_of_the_graph_of_calls(tmp_path):
+def test_the_graph_of_calls_has_the_same_races(tmp_path):
     chosen = random.Random(35)
     programs = [any_program(chosen) for _ in range(150)]
     text = "".join(

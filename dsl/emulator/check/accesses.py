@@ -23,7 +23,7 @@ _IN_USE = np.uint64(3 << 62)  # of a row of /proc/self/pagemap: in memory, or sw
 
 class Accesses(NamedTuple):
     """`runs`: by kind (KINDS), RUN rows in the order of their addresses, without overlaps. `sites`: the instruction of
-    each run. `meets`: whether its threads may wait for those of other launches, by releases and acquires."""
+    each run. `meets`: whether its threads may wait for threads of other launches, by releases and acquires."""
 
     runs: Mapping[int, np.ndarray]
     sites: tuple[Instr, ...] = ()

@@ -1,7 +1,7 @@
 """Races between pieces of work that may overlap: kernels, copies and fills of several streams.
 
 Each piece is on a line, one after another. Two pieces are ordered if one has the other before it, by the clocks of
-streams and events (dsl/driver/order.cc). Of two that are not, the accesses of both are compared.
+streams and events (dsl/driver/order.cc). The accesses of two that are not ordered are compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from dsl.emulator.check.accesses import RUN, Accesses
 from dsl.emulator.check.numbers import access
 
-MOST = 4096  # pieces that are kept; the oldest go first
+MOST, MOST_RUNS = 1024, 4_000_000  # pieces that are kept, and their runs; the oldest go first
 
 
 class Piece(NamedTuple):
@@ -56,15 +56,18 @@ class Pieces:
         self._kept: list[Piece] = []
 
     def add(self, piece: Piece, known: Sequence[int]) -> Conflict | None:
-        """Keep a piece; the first conflict with those that are kept. All later pieces have those of `known` before
-        them."""
+        """Keep a piece; the first conflict with those that are kept. All later pieces come after the pieces
+        of `known`."""
         self._kept = [each for each in self._kept if not _is_known(each, known) and not _hides(piece, each)]
         conflict = next((found for each in self._kept if (found := _conflict(piece, each))), None)
         self._kept = [*self._kept[-(MOST - 1) :], piece]
+        n_runs = sum(map(_run_count, self._kept))
+        while n_runs > MOST_RUNS:
+            n_runs -= _run_count(self._kept.pop(0))
         return conflict
 
     def forget(self, lo: int, hi: int) -> None:
-        """Memory from `lo` to `hi` is new: what was there before is another's."""
+        """Memory from `lo` to `hi` is new: earlier accesses were of another allocation."""
         self._kept = [each._replace(accesses=_without(each.accesses, lo, hi)) for each in self._kept]
         self._kept = [each for each in self._kept if each.accesses.runs]
 
@@ -75,6 +78,10 @@ def runs(rows: Sequence[tuple[int, int, int]]) -> dict[int, np.ndarray]:
     for kind in sorted({kind for *_, kind in rows}):
         found[kind] = np.array(sorted((lo, hi, 0, kind) for lo, hi, each in rows if each == kind), RUN)
     return found
+
+
+def _run_count(piece: Piece) -> int:
+    return sum(map(len, piece.accesses.runs.values()))
 
 
 def _is_known(piece: Piece, known: Sequence[int]) -> bool:

@@ -18,8 +18,8 @@ LEGACY, OF_THREAD = 0, 1  # numbers of streams; those that the program makes com
 
 
 class Call(NamedTuple):
-    """What adds a piece of work. `name`: the function of the API, or the kernel, of `program`; `stream`: its number;
-    `waits`: whether the program waits for it where CUDA does; `in_graph`: whether a launch of a graph added it;
+    """A call that adds a piece of work. `name`: the function of the API, or the kernel, of `program`; `stream`: its
+    number; `waits`: whether the program waits for it where CUDA does; `in_graph`: whether a launch of a graph added it;
     `runtime`: whether the program calls the CUDA runtime; `verb`: what it does, if that is not seen by its accesses."""
 
     name: str
@@ -70,9 +70,12 @@ class _Side(NamedTuple):
             return places.verb(self.instr, kind)
         return self.call.verb or ("writes" if kind & access.WRITE else "reads")
 
-    @property
-    def at(self) -> str:
-        return f" at {places.line_of(self.call, self.instr)}" if self.instr else ""
+    def at(self, here: Span | None) -> str:
+        """The place, for a report at `here`."""
+        if self.instr is None:
+            return ""
+        is_near = self.place and here and self.place.file == here.file
+        return f" at line {self.place.line}" if is_near else f" at {places.line_of(self.call, self.instr)}"
 
     def row(self) -> str:
         if self.instr is None:
@@ -92,16 +95,20 @@ def fault_of(conflict: Conflict, allocations: list[memory.Allocation]) -> Fault:
     other = _Side(conflict.other.who, conflict.other, conflict.its_run)
     lead, second = (mine, other) if mine.instr or not other.instr else (other, mine)
     what = _memory_at(conflict.address, allocations, places.element_bytes(lead.instr) if lead.instr else 1)
-    start = lead.verb if lead.instr else f"{lead.call} {lead.verb}"
-    message = f"{start} {what}, which {second.call} {second.verb}{second.at}: {_not_ordered(mine.call, other.call)}"
+    message = f"{_seen(lead, second, what)}: {_not_ordered(mine.call, other.call)}"
     fix = _fix(other.call, mine.call)
-    where = [f"    in `{lead.call.name}`, {conflict.nbytes} bytes from {what} on"]
-    lines = [report.head(lead.place, "RACE"), *report.source(lead.place, message), *where, mine.row(), other.row()]
-    finding = exceptions.finding("RACE", message, fix, lead.place, [mine.related(), other.related()])
-    finding |= {"kernel": lead.call.name} if lead.instr else {}
+    where = f"    in `{lead.call.name}`, {conflict.nbytes} bytes from {what} on"
+    head = [report.head(lead.place, "RACE"), *report.source(lead.place, message)]
+    text = "\n".join([*head, where, mine.row(), other.row(), f"fix: {fix}"])
+    about = {"kernel": lead.call.name} if lead.instr else {}
+    finding = exceptions.finding("RACE", message, fix, lead.place, [mine.related(), other.related()], **about)
     code, line = (lead.instr.text, lead.instr.line) if lead.instr else (lead.call.name, 0)
-    text = "\n".join([*lines, f"fix: {fix}"])
     return Fault(KINDS["RACE"].outcome, (0, 0, 0), (0, 0, 0), code, line, lead.place, text, finding)
+
+
+def _seen(lead: _Side, second: _Side, what: str) -> str:
+    does = lead.verb if lead.instr else f"{lead.call} {lead.verb}"
+    return f"{does} {what}, which {second.call} {second.verb}{second.at(lead.place)}"
 
 
 def _memory_at(address: int, allocations: list[memory.Allocation], element_bytes: int) -> str:

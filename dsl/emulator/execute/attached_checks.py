@@ -14,6 +14,7 @@ from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, u
 from dsl.emulator.check.order import Order, marked
 from dsl.emulator.check.shadow import Footprint, Pages, footprint
 from dsl.emulator.check.silenced import is_silenced
+from dsl.emulator.execute import heap
 from dsl.emulator.machine import context, native
 
 LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
@@ -93,10 +94,14 @@ class Checks:
         return footprint(self.launch.entry_name, self._cells, self.launch.code.race_shift)
 
     def accesses(self) -> Accesses:
-        """The same, with the instructions that did it."""
-        code = self.launch.code
+        """The same, with the instructions that did it. It is without the heap of device code and the workspace of a
+        cooperative launch, which other launches use again."""
+        launch, code = self.launch, self.launch.code
+        workspace = [launch.workspace.allocation] if launch.workspace else []
+        own = {each.address for each in (*heap.allocations(launch.program.uses_heap), *workspace)}
         meets = bool(code.order_kinds & orders.BLOCKS)
-        return Accesses(accesses(self._cells, code.race_shift), tuple(code.sites), meets)
+        cells = {(lo, hi): address for (lo, hi), address in self._cells.items() if lo not in own}
+        return Accesses(accesses(cells, code.race_shift), tuple(code.sites), meets)
 
     def _new(self, nbytes: int) -> int:
         pages = Pages(nbytes)

@@ -29,9 +29,11 @@ def built(name: str, folder: Path, *flags: str) -> Path:
     return program
 
 
-def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(program: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     paths = {"LD_LIBRARY_PATH": str(driver.library_folder())}
-    return subprocess.run([str(program)], env={**os.environ, **paths, **environment}, capture_output=True, text=True)
+    return subprocess.run(
+        [str(program), *arguments], env={**os.environ, **paths, **environment}, capture_output=True, text=True
+    )
 
 
 def names() -> list[object]:
@@ -46,11 +48,23 @@ def test_program(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["barriers", "boxes", "cooperative", "graphs", "launch", "streams"])
+@pytest.mark.parametrize("name", ["barriers", "boxes", "cooperative", "graphs", "launch", "overlap", "streams"])
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_no_finding_in_a_right_program(name, seed, tmp_path):
     done = run(built(name, tmp_path), GPU_REPRO_CHECK="all", GPU_REPRO_SEED=seed)
     assert (done.returncode, done.stdout.splitlines()[-1:], done.stderr) == (0, ["right"], "")
+
+
+@pytest.mark.slow
+def test_a_race_between_streams_names_functions_of_the_runtime(tmp_path):
+    program = built("overlap", tmp_path)
+    done = run(program, "wrong", GPU_REPRO_CHECK="race")
+    assert done.returncode == 2 and "cudaErrorLaunchFailure" in done.stdout
+    lines = done.stderr.splitlines()
+    assert re.fullmatch(r".*overlap\.cu:7:\d+: RACE", lines[0])
+    assert "which `_Z7consumePKiPi` in stream 2 reads at" in done.stderr and "overlap.cu:10" in done.stderr
+    assert "`cudaEventRecord(event, stream2)` after `_Z7consume" in lines[-1]
+    assert "`cudaStreamWaitEvent(stream1, event)` before `_Z7produce" in lines[-1]
 
 
 @pytest.mark.parametrize("name", ["launch", "symbols", "streams"])

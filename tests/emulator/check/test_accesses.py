@@ -20,7 +20,7 @@ red.global.add.u32 [%rd3], %r1; red.cta.global.add.u32 [%rd3+8], %r1; ret; }
 
 @pytest.fixture(scope="module")
 def runs():
-    """By kind: where runs begin, of which parameter, how many bytes they have and the instruction."""
+    """The runs by kind: the parameter, where they begin, how many bytes they have, the instruction."""
     arrays = [np.zeros(1 << 24, np.uint32), np.zeros(64, np.uint32), np.zeros(4, np.uint32)]  # mostly untouched
     memory, program, found = emulator.Memory(), emulator.load(PTX), []
     for array in arrays:
@@ -53,3 +53,22 @@ def test_writes_by_two_instructions_are_two_runs(runs):
 def test_an_atomic_is_strong_unless_it_is_for_its_block_alone(runs):
     assert runs[STRONG_WRITE] == [(2, 0, 4, "red.global.add.u32")]
     assert [row for row in runs[WRITE] if row[0] == 2] == [(2, 8, 4, "red.cta.global.add.u32")]
+
+
+HEAP = """
+.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+.visible .entry k() { .reg .b64 %p;
+{ .param .b64 n0; .param .b64 r0; st.param.b64 [n0], 8; call (r0), malloc, (n0); ld.param.b64 %p, [r0]; }
+st.u64 [%p], %p; ret; }
+"""
+
+
+def test_the_heap_of_device_code_does_not_belong_to_the_program():
+    found = []
+    emulator.launch(
+        emulator.load(HEAP), "k", (1, 1, 1), (1, 1, 1), [], emulator.Memory(), checks=("race",), accessed=found.append
+    )
+    assert found[0].runs == {}
