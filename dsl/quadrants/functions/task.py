@@ -23,6 +23,7 @@ from dsl.core.number.operators import operate, select
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.core.pytree import RawValue
 from dsl.core.state import Stack
+from dsl.gpu.threads import index
 from dsl.quadrants.errors.errors import QuadrantsRuntimeError
 from dsl.span import here
 
@@ -45,23 +46,29 @@ class OnDevice(Exception):
 class Task(trace.KernelTrace):
     """One GPU kernel being traced: its `prologue` brings what comes from outside, its `body` does the work.
 
-    `block_dim` threads a block; `grid` is set when it is known.
+    `block` has the threads of a block along x, y and z; the host may choose them at the launch, at most BLOCK_DIM
+    together. `grid` is set when it is known. `number` gives the number of a thread where that is not its position.
     """
 
-    def __init__(self, program: Program, block_dim: int, is_parallel: bool):
+    def __init__(self, program: Program, block: tuple, is_parallel: bool):
         name = f"{program.name}_{len(program.tasks)}"
-        attributes = {"nvvm.kernel": mlir.unit_attr(), "nvvm.reqntid": mlir.i32_array_attr([block_dim, 1, 1])}
+        attributes = {"nvvm.kernel": mlir.unit_attr(), **_bounds(block)}
         self.operation, entry = program.host.device.function(name, [], None, attributes, attached=False)
         super().__init__(name, program.host.device, entry=entry)
         with mlir.inside(entry):
             self.marker = mlir.op("arith.constant", [mlir.i1], [], {"value": mlir.int_attr(0, mlir.i1)})
         self.body, self.prologue = entry, mlir.Before(self.marker)
-        self.program, self.block_dim, self.is_parallel, self.place = program, block_dim, is_parallel, here()
+        self.program, self.block, self.is_parallel, self.place = program, block, is_parallel, here()
         self.grid: Any = 1
+        self.number: Callable[[], Numeric] | None = None
         self.has_effects = False
         self.effects = 0  # how many there were so far
         self.params: list = []  # the host's values, in order
         self.adopted: dict[mlir.Value, mlir.Value] = {}
+
+    def thread_number(self) -> Numeric:
+        """The number of this thread in the grid: of an iteration, its place in the loop's order."""
+        return self.number() if self.number else position()
 
     def effect(self) -> None:
         """Note that running this task makes a difference."""
@@ -128,11 +135,23 @@ class Task(trace.KernelTrace):
             trace.finish(self.operation, self)
 
 
+def position() -> Int32:
+    """The position of this thread in a grid of one dimension."""
+    return index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
+
+
+def _bounds(block: tuple) -> dict[str, Any]:
+    """The attribute that tells the compiler how many threads a block has."""
+    if any(map(is_dynamic, block)):
+        return {"nvvm.maxntid": mlir.i32_array_attr([BLOCK_DIM, 1, 1])}
+    return {"nvvm.reqntid": mlir.i32_array_attr(list(block))}
+
+
 @dataclass
 class LoopConfig:
     """The options that `qd.loop_config` sets for the next loop."""
 
-    block_dim: int = BLOCK_DIM
+    block_dim: int | None = None
     serialize: bool = False
 
 
@@ -213,9 +232,9 @@ class Program:
 
     # --- tasks one after the other ---
 
-    def open(self, block_dim: int = 1, is_parallel: bool = False) -> Task:
+    def open(self, block: tuple = (1, 1, 1), is_parallel: bool = False) -> Task:
         """Begin a task; ops go there until it is closed."""
-        task = Task(self, block_dim, is_parallel)
+        task = Task(self, block, is_parallel)
         self.tasks.append(task)
         self.inside.enter_context(trace.within(task, task.body))
         return task
@@ -255,7 +274,7 @@ class Program:
             task.end()
             params = tuple(kernel_parameter.of(leaf)[:2] for leaf in task.params)
             kernel = trace.Kernel(task.name, params, 0, (), task.place)
-            config = trace.Launch((task.grid, 1, 1), (task.block_dim, 1, 1))
+            config = trace.Launch((task.grid, 1, 1), task.block)
             trace.emit_launch(self.host, kernel, config, trace.triple(config.block, "block"), task.params)
 
 

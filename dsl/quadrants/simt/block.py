@@ -1,7 +1,7 @@
 """`qd.simt.block`: the threads of a block, which take `block_dim` iterations of a loop at the kernel's
 outermost scope."""
 
-from dsl.core.number.dtypes import Int32
+from dsl.core.number.dtypes import Int32, is_dynamic
 from dsl.gpu.threads import index, sync as gpu_sync
 from dsl.quadrants.errors.refused_names import refuser
 from dsl.quadrants.functions.task import program
@@ -20,15 +20,16 @@ def mem_fence() -> None:
 
 
 def thread_idx() -> Int32:
-    """The number of this thread in its block.  PTX ISA: %tid.x. Raises as `sync`."""
-    program()
-    return index.thread_idx()[0]
+    """The number of this thread in its block, x fastest.  PTX ISA: %tid. Raises as `sync`."""
+    x, y, z = index.thread_idx()
+    width, height, depth = program().task.block
+    is_row = not is_dynamic(height) and not is_dynamic(depth) and height == depth == 1
+    return x if is_row else x + (y + z * Int32(height)) * Int32(width)
 
 
 def global_thread_idx() -> Int32:
     """The number of this thread in the grid. Raises as `sync`."""
-    program()
-    return index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
+    return program().task.thread_number()
 
 
 __getattr__ = refuser("simt.block", globals())

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dsl.core.control_flow.loops.loop import counted
-from dsl.core.ir import arithmetic
-from dsl.core.number.dtypes import Int32, Numeric, is_dynamic
+from dsl.core.number.dtypes import Int32, Numeric, Uint32, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.quadrants.errors.description import described
 from dsl.quadrants.errors.errors import QuadrantsSyntaxError, QuadrantsTypeError
@@ -108,19 +107,21 @@ class Domain:
     def at(self, k: Numeric) -> Any:
         """The loop variables of iteration `k`."""
         if len(self.bounds) <= 1:
-            axes = [k] * len(self.bounds)
-        else:
-            extents, rest = self.extents(), k
-            axes = [k] * len(self.bounds)
-            for axis in reversed(self.order[1:]):
-                extent = Int32(extents[axis])
-                quotient = _quotient(rest, extent)
-                axes[axis] = operate("sub", rest, operate("mul", quotient, extent))
-                rest = quotient
-            axes[self.order[0]] = rest
+            return self.values(dict.fromkeys(self.order, k))
+        extents, rest = self.extents(), Uint32(k)
+        axes: dict[int, Numeric] = {}
+        for axis in reversed(self.order[1:]):
+            extent = Uint32(extents[axis])
+            quotient = operate("floordiv", rest, extent)
+            axes[axis] = Int32(rest - quotient * extent)
+            rest = quotient
+        return self.values(axes | {self.order[0]: Int32(rest)})
+
+    def values(self, places: dict[int, Numeric]) -> Any:
+        """The loop variables at a place, which counts from 0 along each axis."""
         values = [
-            axis if not is_dynamic(low) and low == 0 else operate("add", axis, types.number(low))
-            for axis, (low, _) in zip(axes, self.bounds)
+            places[axis] if not is_dynamic(low) and low == 0 else operate("add", places[axis], types.number(low))
+            for axis, (low, _) in enumerate(self.bounds)
         ]
         if self.is_grouped:
             return Vector(values)
@@ -140,11 +141,6 @@ class Domain:
             yield Vector(placed) if self.is_grouped else placed[0] if one else tuple(placed)
 
     __iter__ = static_items
-
-
-def _quotient(a: Numeric, b: Numeric) -> Numeric:
-    """`a // b` for numbers that are not negative."""
-    return Int32(arithmetic.divide_truncating(a.ir(), b.ir(), True, None if is_dynamic(b) else b.value)[0])
 
 
 def range_(*bounds) -> Domain:

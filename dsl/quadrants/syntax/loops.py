@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl.core.control_flow import statements
@@ -13,7 +14,8 @@ from dsl.core.number.operators import operate
 from dsl.core.unbound import UNUSED
 from dsl.gpu.threads import index
 from dsl.quadrants.errors.errors import QuadrantsSyntaxError
-from dsl.quadrants.functions.task import LoopConfig, Program, blocks_for, program
+from dsl.quadrants.functions.task import BLOCK_DIM, LoopConfig, Program, Task, blocks_for, position, program
+from dsl.quadrants.syntax.boxes import boxes_of
 from dsl.quadrants.syntax.iterate import Domain, StaticIterable, domain_of
 from dsl.quadrants.values.assignable import Lvalue
 from dsl.quadrants.values.matrix import Matrix
@@ -107,21 +109,46 @@ def _serial(
 
 
 def _parallel(current: Program, domain: Domain, body: Callable, config: LoopConfig) -> None:
+    boxes = None if config.block_dim else current.on_host(lambda: boxes_of(domain))
+    if boxes is None:
+        return _rows(current, domain, body, config.block_dim or BLOCK_DIM)
+    with _task(current, boxes.block) as task:
+        task.grid = current.on_host(boxes.grid)
+        place = boxes.position()
+        task.number = lambda: boxes.number(place)
+        _where(boxes.inside(place), lambda: body(domain.values(dict(zip(domain.order, place)))))
+
+
+def _rows(current: Program, domain: Domain, body: Callable, threads: int) -> None:
+    """Blocks of consecutive iterations."""
     count = domain.count_on(current)
-    on_host = not isinstance(count, Lvalue)
-    current.close()
-    task = current.open(config.block_dim, is_parallel=True)
-    with current.nested("parallel"):
-        threads = config.block_dim
-        first = index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
-        if on_host:
-            task.grid = current.on_host(lambda: blocks_for(count, threads))
-            statements.if_(operate("lt", first, Int32(count)), lambda: (body(domain.at(first)), ())[1], tuple, (), ())
-        else:
+    with _task(current, (threads, 1, 1)) as task:
+        first = position()
+        if isinstance(count, Lvalue):
             task.grid = current.most_blocks
             _stride(first, count.load(), index.block_dim()[0] * index.grid_dim()[0], lambda k: body(domain.at(k)))
+        else:
+            task.grid = current.on_host(lambda: blocks_for(count, threads))
+            _where(operate("lt", first, Int32(count)), lambda: body(domain.at(first)))
+
+
+@contextlib.contextmanager
+def _task(current: Program, block: tuple) -> Iterator[Task]:
+    """Trace a task of many threads; then another task of one thread begins."""
+    current.close()
+    task = current.open(block, is_parallel=True)
+    with current.nested("parallel"):
+        yield task
     current.close()
     current.open()
+
+
+def _where(flag: Any, body: Callable) -> None:
+    """Run `body` in the threads whose flag holds; in all threads if it is None."""
+    if flag is None:
+        body()
+    else:
+        statements.if_(flag, lambda: (body(), ())[1], tuple, (), ())
 
 
 def _stride(first: Int32, count: Int32, step: Int32, body: Callable) -> None:

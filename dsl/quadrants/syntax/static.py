@@ -97,4 +97,4 @@ def loop_config(
         raise QuadrantsTypeError.at(
             f"block_dim must be from 1 to 1024 threads, got {shown(block_dim)}", "for example block_dim=128"
         )
-    program().config = LoopConfig(block_dim or LoopConfig.block_dim, bool(serialize))
+    program().config = LoopConfig(block_dim, bool(serialize))

@@ -13,7 +13,6 @@ from typing import Any
 from dsl.core import trace
 from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64
 from dsl.core.phrase import shown
-from dsl.gpu.threads import index
 from dsl.quadrants import runtime
 from dsl.quadrants.errors.errors import QuadrantsRuntimeError, QuadrantsTypeError
 from dsl.quadrants.functions.task import Program, Task, active, dynamic, program
@@ -66,11 +65,10 @@ def _words() -> list[Numeric]:
     counter = _counter(task)
     number = counter.load()
     counter.store(number + Uint32(1))
-    thread = index.block_idx()[0] * index.block_dim()[0] + index.thread_idx()[0]
     position = [
         _count(traced).load(),
         Uint32(next(k for k, each in enumerate(traced.tasks) if each is task)),
-        Uint32(thread),
+        Uint32(task.thread_number()),
         number,
     ]
     seed = runtime.check().random_seed & 0xFFFFFFFFFFFFFFFF
