@@ -37,6 +37,8 @@ __all__ = ["Verdict", "in_ci", "judge", "run"]
 REPLAYED_RUNS = 200  # of a case that is recorded, and then replayed, more often
 EXPECTED, UNEXPECTED = "expected failure", "unexpected pass"  # reasons of verdicts if `nvidia` applies
 
+_HERE = ("embedded", "local")  # hosts that are this machine
+
 
 def run(
     transport: Transport,
@@ -57,7 +59,8 @@ def run(
     notes: bool = False,
 ) -> Outcome:
     """Run the case on the host, once; skipped if the host's GPU is older than the repro's `arch`, or is not its
-    `silicon`, if no GPU sees its outcome, and if the compiler does not take its language.
+    `silicon`, if no GPU sees its outcome, if this machine lacks what compiles it, and if the compiler does not take its
+    language.
 
     `compiler` is ours, nvidia or a release of it (`nvidia==4.6.3`). `seed` is for random numbers and for the
     emulator's schedule. `fill` is the byte of new memory if a recording or a playback is run; a device is run twice
@@ -69,6 +72,7 @@ def run(
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
+    shortfall = shortfall or (languages.shortfall(repro.path) if host.name in _HERE else "")
     shortfall = shortfall or host.shortfall(repro.arch) or host.other_silicon(repro.silicon)
     unseen = findings.unseen(repro.outcome, host.is_hardware)
     shortfall = shortfall or (unseen if perturb is None or repro.outcome != findings.RACE else "")
@@ -140,7 +144,7 @@ def _modules(case: Case, host: Host) -> Mapping[str, tuple[str, str]] | None:
         return None
     if case.repro.path.suffix == languages.CUDA:
         return cuda_headers.of(case.repro.path, case.repro.text)
-    return script_file.modules(case.repro) if host.name not in ("embedded", "local") else None
+    return script_file.modules(case.repro) if host.name not in _HERE else None
 
 
 def under_delays(
@@ -280,6 +284,8 @@ def _was_skipped(trial: Trial) -> Verdict | None:
     repro = trial.case.repro
     if releases.untaken(repro, trial.outcome.compiler):
         reason = "not its language"
+    elif trial.outcome.text == languages.shortfall(repro.path):
+        reason = "no compiler"
     elif trial.host.other_silicon(repro.silicon) and not trial.host.shortfall(repro.arch):
         reason = "another GPU"
     else:

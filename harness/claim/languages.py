@@ -7,6 +7,7 @@ launch.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,13 @@ _CHECK = re.compile(r"CHECK(?![A-Za-z0-9_])")
 def comment_mark(path: Path) -> str:
     """The mark that begins a comment of one line."""
     return _OTHER_MARK if path.suffix in (CUDA, PTX) else "#"
+
+
+def shortfall(path: Path) -> str:
+    """Why this machine cannot run a file of this kind, or ''. nvcc comes with packages; its host compiler does not."""
+    if path.suffix != CUDA or shutil.which("g++"):
+        return ""
+    return "needs g++, the host compiler of nvcc, which this machine does not have: apt-get install g++"
 
 
 def without_suffix(name: str) -> str:

@@ -74,8 +74,10 @@ class _Side(NamedTuple):
         """The place, for a report at `here`."""
         if self.instr is None:
             return ""
-        is_near = self.place and here and self.place.file == here.file
-        return f" at line {self.place.line}" if is_near else f" at {places.line_of(self.call, self.instr)}"
+        place = self.place
+        if place is not None and here is not None and place.file == here.file:
+            return f" at line {place.line}"
+        return f" at {places.line_of(self.call, self.instr)}"
 
     def row(self) -> str:
         if self.instr is None:

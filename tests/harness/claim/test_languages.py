@@ -86,3 +86,10 @@ def test_quoted_headers_below_the_folder_are_found_once(tmp_path):
     file = tmp_path / "main.cu"
     found = cuda_headers.of(file, '#include "in/a.cuh"\n# include "../above.cuh"\n#include "none.cuh"\n')
     assert {name: Path(path).name for name, (path, _) in found.items()} == {"in/a.cuh": "a.cuh", "in/b.cuh": "b.cuh"}
+
+
+def test_a_cuda_file_needs_a_host_compiler(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert languages.shortfall(Path("x.cu")).startswith("needs g++") and languages.shortfall(Path("x.py")) == ""
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert languages.shortfall(Path("x.cu")) == ""

@@ -1,4 +1,4 @@
-"""Loops over several axes run in blocks that are boxes, and visit each iteration once. The visits are numpy's."""
+"""Loops over several axes run in blocks that are boxes, and visit each iteration once. numpy gives the visits."""
 
 import numpy as np
 import pytest

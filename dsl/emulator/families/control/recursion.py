@@ -39,8 +39,10 @@ _WORD_BYTES, _LEAST_ALIGNMENT = 8, 16
 
 def resolve(module: Module) -> None:
     """Make each function of a cycle of calls one that calls none of them. Raises Unsupported, PtxError."""
-    calls = {name: {_callee(item) for item in function.items} & module.functions.keys()
-             for name, function in module.functions.items()}  # fmt: skip
+    calls: dict[str, set[str]] = {
+        name: {_callee(item) for item in function.items} & module.functions.keys()
+        for name, function in module.functions.items()
+    }
     reached = {name: _reached(name, calls) for name in calls}
     made = {}
     for name in [name for name in calls if name in reached[name]]:
@@ -49,11 +51,11 @@ def resolve(module: Module) -> None:
     module.functions.update(made)
 
 
-def _callee(item) -> str | None:
-    """The function that an instruction calls by its name."""
+def _callee(item) -> str:
+    """The function that an instruction calls by its name, or ''."""
     if not isinstance(item, Instr) or item.opcode != "call":
-        return None
-    return next((each.name for each in item.operands if isinstance(each, Sym)), None)
+        return ""
+    return next((each.name for each in item.operands if isinstance(each, Sym)), "")
 
 
 def _reached(name: str, calls: dict[str, set[str]]) -> set[str]:
@@ -209,7 +211,7 @@ class _Member:
         """The .param variable that a call passes. Raises PtxError for another operand."""
         if not isinstance(operand, Sym) or operand.name not in self._named:
             raise PtxError("a .param argument is not a .param variable", call.line)
-        return self.mapped(operand)
+        return self.symbol(operand.name)
 
     # ** the frame
 

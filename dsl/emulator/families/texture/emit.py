@@ -70,7 +70,7 @@ def _registers(instr, operand) -> tuple[int, tuple]:
 
 
 def _surface(instr, bits: int) -> int:
-    """What C++ gets of an access to a surface of so many bits."""
+    """The bits by which C++ knows how to access a surface."""
     outside = next(number for name, number in _OUTSIDE.items() if name in instr.mods)
     return outside << texture.OUTSIDE_SHIFT | (bits // 8).bit_length() - 1 << texture.LOG2_BYTES_SHIFT
 

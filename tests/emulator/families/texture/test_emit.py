@@ -28,7 +28,7 @@ def made(data: np.ndarray, modes=(CLAMP,) * 3, linear=False, normalized=False, i
 
 
 def fetched(machine, handle, data, name: str, points, dtype=np.float32, checks=()) -> np.ndarray:
-    """What an instruction gives at each point: (points, 4)."""
+    """The results of an instruction at each point: (points, 4)."""
     points = np.ascontiguousarray(points)
     count, given = points.shape
     kind = "f32" if points.dtype == np.float32 else "s32"
