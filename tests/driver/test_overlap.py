@@ -1,6 +1,6 @@
 """Work of several streams: races between pieces that nothing orders, and other orders of them.
 
-Modules tested here: dsl/driver/overlap.py, dsl/emulator/check/overlap.py, dsl/emulator/diagnosis/overlap_report.py.
+Modules tested here: dsl/emulator/check/overlap.py, dsl/emulator/diagnosis/overlap_report.py.
 """
 
 from __future__ import annotations
