@@ -44,6 +44,7 @@ class HelperDevice:
             messages.MEMORY: self._memory,
             messages.TENSOR_MAP: self._tensor_map,
             messages.PIECE: self._piece,
+            messages.CHECK: self._check,
         }
 
     def answer(self, what: int, data: bytes) -> None:
@@ -107,6 +108,17 @@ class HelperDevice:
 
     def _launch(self, reader: Reader) -> tuple[int, bytes]:
         """The result, whether it is an error of the context, which stays, and what machine code makes it again by."""
+        program, name, launch, params = self._asked(reader)
+        result, stays = self._run(lambda: self._device.launch(program, name, launch, params), name)
+        again = 0 if result or launch.flags else self._device.function(program, name, launch)[0]
+        return result, struct.pack("<IQ", stays, again)
+
+    def _check(self, reader: Reader) -> tuple[int, bytes]:
+        """Whether a GPU would accept a launch, which is made later."""
+        return self._run(lambda: self._device.check(*self._asked(reader)), "a launch")[0], b""
+
+    def _asked(self, reader: Reader) -> tuple[Any, str, Launch, list[bytes]]:
+        """The program, the kernel, the launch and the parameters of a message."""
         number, index = reader.take("QI")
         shape: Any = reader.take("11I")
         (stream,) = reader.take("Q")
@@ -114,10 +126,7 @@ class HelperDevice:
         name, entry = list(program.entries.items())[index]
         data = reader.rest()
         params = [data[offset : offset + param.size_bytes] for offset, param in _places(entry)]
-        launch = Launch(shape[:3], shape[3:6], shape[6:9], shape[9], stream, shape[10])
-        result, stays = self._run(lambda: self._device.launch(program, name, launch, params), name)
-        again = 0 if result or launch.flags else self._device.function(program, name, launch)[0]
-        return result, struct.pack("<IQ", stays, again)
+        return program, name, Launch(shape[:3], shape[3:6], shape[6:9], shape[9], stream, shape[10]), params
 
     def _failed(self, number: int) -> tuple[int, bytes]:
         def fail() -> None:

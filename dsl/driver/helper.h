@@ -5,7 +5,7 @@
 
 namespace driver {
 
-enum class Op : u32 { LOAD = 1, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE };
+enum class Op : u32 { LOAD = 1, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE, CHECK };
 
 // A message that is put together.
 struct Message {

@@ -7,6 +7,7 @@
 #include "launch_config.h"
 #include "modules.h"
 #include "node_params.h"
+#include "order.h"
 
 namespace driver {
 namespace {
@@ -85,6 +86,8 @@ Shape with_cluster(const Function *function, Shape shape) {
   return shape;
 }
 
+Result check_early(const Launch &launch);
+
 Result launch(Function *function, const Shape &asked, void *stream, void *const *params, void *const *extra) {
   static Bytes packed;
   if (!of<Function>(function)) return INVALID_HANDLE;
@@ -93,7 +96,10 @@ Result launch(Function *function, const Shape &asked, void *stream, void *const 
   Shape shape = with_cluster(function, asked);
   if (Result bad = check(function, shape)) return bad;
   if (Result bad = pack(function, params, extra, &packed)) return bad;
-  return enqueue(stream, Launch{function, shape, into->id, packed});
+  Launch launch = {function, shape, into->id, packed};
+  if (seed() && !into->capture)
+    if (Result bad = check_early(launch)) return bad;
+  return enqueue(stream, launch);
 }
 
 }  // namespace
@@ -187,6 +193,19 @@ static void fill_ring(Ring *ring, const void *argument) {
   ring->param_count = 0;
   for (Param &each : launch.function->params) ring->param_offsets[ring->param_count++] = each.offset;
 }
+
+namespace {
+
+// What the helper refuses is refused at the call, also of a launch that is made later.
+Result check_early(const Launch &launch) {
+  Message message;
+  put_head(message, launch);
+  message.put(launch.params.data, launch.params.count);
+  Answer answer;
+  return ask(Op::CHECK, message, &answer);
+}
+
+}  // namespace
 
 // Run a kernel. An error of the kernel itself is one of the context, which the next call answers.
 Result run(const Launch &launch) {

@@ -12,7 +12,7 @@ import struct
 import threading
 from typing import Any
 
-LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE = range(1, 7)
+LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE, CHECK = range(1, 8)
 ANSWER, OUTPUT, REPORT = range(3)
 _HEAD = struct.Struct("<II")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dsl.emulator.execute.code import Entry, Param
 from dsl.emulator.execute.decisions import BadSchedule, Decisions
-from dsl.emulator.execute.launch import launch, resident_blocks
+from dsl.emulator.execute.launch import check_shape, launch, resident_blocks
 from dsl.emulator.execute.object_code import BadObject, key as object_key
 from dsl.emulator.execute.program import Program, load
 from dsl.emulator.execute.repeats import failure_of, handle
@@ -34,6 +34,7 @@ __all__ = [
     "SameValueRace",
     "Unsupported",
     "allocate_variables_by",
+    "check_shape",
     "failure_of",
     "handle",
     "keep_in",

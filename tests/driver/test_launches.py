@@ -77,6 +77,7 @@ def test_attributes_of_launches_that_are_not_known_are_named(run):
     assert "NULL): 801\n" in text and "the embedded device does not have: the launch attribute 13" in text
 
 
+@pytest.mark.parametrize("seed", ["0", "3"])
 @pytest.mark.parametrize(
     "shape, code",
     [
@@ -87,11 +88,12 @@ def test_attributes_of_launches_that_are_not_known_are_named(run):
         ("1, 65536, 1, 32, 1, 1, 0", 1),
     ],
 )
-def test_shapes_that_no_gpu_accepts_are_refused(run, shape, code):
+def test_shapes_that_no_gpu_accepts_are_refused(run, shape, code, seed):
+    """With a seed too, which makes launches later."""
     text = run(ADD + f"""
       int n = N; void *params[] = {{&a, &b, &c, &n}};
       TELL(cuLaunchKernel(add, {shape}, NULL, params, NULL)); TELL(cuCtxSynchronize());
-    """)  # fmt: skip
+    """, GPU_REPRO_SEED=seed)  # fmt: skip
     assert f"NULL): {code}\ncuCtxSynchronize(): 0" in text
 
 

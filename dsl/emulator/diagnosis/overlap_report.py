@@ -99,7 +99,7 @@ def fault_of(conflict: Conflict, allocations: list[memory.Allocation]) -> Fault:
     what = _memory_at(conflict.address, allocations, places.element_bytes(lead.instr) if lead.instr else 1)
     message = f"{_seen(lead, second, what)}: {_not_ordered(mine.call, other.call)}"
     fix = _fix(other.call, mine.call)
-    where = f"    in `{lead.call.name}`, {conflict.nbytes} bytes from {what} on"
+    where = f"    {f'in `{lead.call.name}`, ' if lead.instr else ''}{conflict.nbytes} bytes from {what} on"
     head = [report.head(lead.place, "RACE"), *report.source(lead.place, message)]
     text = "\n".join([*head, where, mine.row(), other.row(), f"fix: {fix}"])
     about = {"kernel": lead.call.name} if lead.instr else {}

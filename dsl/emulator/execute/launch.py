@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsl import interrupts
 from dsl.emulator.execute import heap, print_format, repeats, slots, workers
-from dsl.emulator.execute.code import Code
+from dsl.emulator.execute.code import Code, Entry
 from dsl.emulator.execute.printing import DeviceMemory, PrintOrder
 from dsl.emulator.execute.program import Program
 from dsl.emulator.faults import Fault
@@ -78,7 +78,7 @@ def launch(
     if entry_name not in program.entries:
         raise ValueError(f"the PTX has no entry `{entry_name}`; it has {', '.join(program.entries) or 'none'}")
     entry = program.entries[entry_name]
-    cluster = entry.cluster if entry.cluster and math.prod(cluster) == 1 else cluster
+    cluster = _cluster(entry, cluster)
     shape = entry_name, tuple(grid), tuple(block), tuple(cluster), smem_bytes, tuple(map(len, params))
     plain = not seed and not gives_way and not checks and not cooperative
     if plain and (kept := repeats.take(program, shape)) is not None:
@@ -115,6 +115,15 @@ def launch(
         repeats.Kept(prepared, (program, shape)).first()
     else:
         prepared.run()
+
+
+def check_shape(entry: Entry, grid, block, cluster, params, smem_bytes: int) -> None:
+    """Raise ValueError for a launch that no GPU would accept."""
+    _check_shape(entry, grid, block, _cluster(entry, cluster), params, smem_bytes)
+
+
+def _cluster(entry: Entry, cluster):
+    return entry.cluster if entry.cluster and math.prod(cluster) == 1 else cluster
 
 
 def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:

@@ -263,7 +263,18 @@ class Emulated(Device):
         else:
             self._captured(functools.partial(self._launch, program, entry, launch, params))
 
-    def _launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+    def check(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        """Raise DeviceError for a launch that a GPU would refuse."""
+        from dsl import emulator
+
+        self._check_resident(program, entry, launch)
+        row = program.entries[entry]
+        try:
+            emulator.check_shape(row, launch.grid, launch.block, launch.cluster, params, launch.smem_bytes)
+        except ValueError as error:
+            raise _invalid(entry, error) from None
+
+    def _check_resident(self, program: emulator.Program, entry: str, launch: Launch) -> None:
         from dsl import emulator
 
         if launch.flags & COOPERATIVE:
@@ -275,6 +286,9 @@ class Emulated(Device):
                     f"launch of `{entry}`: {blocks} blocks are to run at once; of this shape the device holds {most}",
                     INVALID_LAUNCH,
                 )
+
+    def _launch(self, program: emulator.Program, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
+        self._check_resident(program, entry, launch)
         self.host_memory.look(entry, params, self.memory)
         if self.exploration is not None:
             return self.exploration.launch(program, entry, launch, params, self.memory)
@@ -304,7 +318,7 @@ class Emulated(Device):
                 accessed=functools.partial(self.accessed, program, entry) if self.accessed else None,
             )
         except ValueError as error:
-            raise DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH) from None
+            raise _invalid(entry, error) from None
         finally:
             if self.orders is None or not self.orders.peeks_fail:
                 self._keep(program)
@@ -447,6 +461,10 @@ def _answer_driver_calls(device: Emulated) -> Callable[[], None]:
 def _remove(finder: torch_cuda.AfterImport) -> None:
     if finder in sys.meta_path:
         sys.meta_path.remove(finder)
+
+
+def _invalid(entry: str, error: ValueError) -> DeviceError:
+    return DeviceError("CUDA_ERROR_INVALID_VALUE", f"launch of `{entry}`: {error}", INVALID_LAUNCH)
 
 
 def checks_of(text: str) -> tuple[str, ...]:
