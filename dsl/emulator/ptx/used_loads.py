@@ -95,9 +95,13 @@ class _Flow:
             return
         yield guard
         item = self._only(guard.name)
-        if item is not None and item.name == "and.pred":
+        if item is not None and item.name == "and.pred" and self._is_after_its_sources(guard.name, item):
             for each in item.operands[1:]:
                 yield from self._conditions(each)
+
+    def _is_after_its_sources(self, name: str, item: Instr) -> bool:
+        """Whether what an instruction reads is set before it in the text: so it is not computed from itself."""
+        return all(max(self.set_at.get(reg.name, [-1])) < self.set_at[name][0] for reg in reads(item))
 
     def _only(self, name: str) -> Instr | None:
         """The instruction that sets a register, if there is one, and no guard is on it."""
@@ -118,6 +122,8 @@ class _Flow:
             name = queue.pop()
             item = self._only(name)
             if item is None or not _is_of_the_place(item) or len(steps) > _MOST_STEPS:
+                return []
+            if not self._is_after_its_sources(name, item):
                 return []
             steps.add(self.set_at[name][0])
             queue += [reg.name for reg in reads(item)]
