@@ -89,7 +89,7 @@ def test_attributes_of_launches_that_are_not_known_are_named(run):
     ],
 )
 def test_shapes_that_no_gpu_accepts_are_refused(run, shape, code, seed):
-    """With a seed too, which makes launches later."""
+    """A seed makes launches later, but refuses these at once."""
     text = run(ADD + f"""
       int n = N; void *params[] = {{&a, &b, &c, &n}};
       TELL(cuLaunchKernel(add, {shape}, NULL, params, NULL)); TELL(cuCtxSynchronize());
