@@ -21,7 +21,6 @@ A, B, C = "{%r1, %r2, %r3, %r4}", "{%r5, %r6}", "{%f1, %f2, %f3, %f4}"
 INSTRUCTIONS = {  # a limit's word -> text that has the instruction
     "tcgen05": "tcgen05.fence::before_thread_sync;",
     "multimem": "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%d1];",
-    "tex": "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];",
     "block-scaled `mma`": "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
     f"{C}, {A}, {B}, {C}, %r9, {{0, 0}}, %r10, {{0, 0}};",
     "sparse `wgmma`": "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %d1, %d2, %r1, 0, 1, 1, 1, 0, 0;",
@@ -61,10 +60,11 @@ def test_every_refused_instruction_of_the_readme_is_tried():
     assert set(named) == {re.search(r"\w+(?=`?$)", word)[0] for word in INSTRUCTIONS}
 
 
-def test_recursion_is_refused_by_name():
-    assert "recursion" in LIMITS[3]
-    with pytest.raises(emulator.Unsupported, match="`f` calls itself; recursion is not emulated"):
-        use(ENTRY.format(target="sm_90a", before=".func f();\n.func f() { call f, (); ret; }\n", body="call f, ();"))
+def test_kernels_that_launch_kernels_are_refused_by_name():
+    assert "kernels that launch kernels" in LIMITS[3]
+    with pytest.raises(emulator.Unsupported, match="a kernel that launches kernels is not emulated"):
+        before = ".extern .func cudaLaunchDeviceV2();\n"
+        use(ENTRY.format(target="sm_90a", before=before, body="call cudaLaunchDeviceV2, ();"))
 
 
 def test_names_for_blackwell_and_dialects_of_nvidia_are_refused_by_name():
