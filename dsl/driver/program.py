@@ -16,7 +16,6 @@ from dsl.driver import library_folder, nvcc
 from dsl.driver.clients import environment
 
 _OWN = ("trap", "deadlock", "rejected")  # outcomes of kernels that are not faults
-EMULATOR = "emulator"
 
 
 def run(source: nvcc.Source, args: list[str], checks: str, seed: int) -> tuple[nvcc.Built, int, dict[str, Any]]:
@@ -45,7 +44,10 @@ def _environment(source: nvcc.Source, report: Path, checks: str, seed: int) -> M
 def first_failure(report: Path) -> dict[str, Any]:
     """The outcome of the first kernel that failed, as exception_protocol has it; {} if none did."""
     for line in report.read_bytes().splitlines():
-        row = json.loads(line)
+        try:
+            row = json.loads(line)
+        except ValueError:  # the last line, if its process was killed
+            continue
         if row["level"] == "error" and row["kind"]:
             return _outcome(row)
     return {}

@@ -48,7 +48,7 @@ def _left_behind(above: Path, name: str = "*") -> list[Path]:
     """Goldens below a folder that does not hold their repro."""
     paths = []
     for directory in sorted((above / "goldens").glob(f"{name}/")):
-        if not any((above / name).is_file() for name in (directory.name, f"{directory.name}.py")):
+        if not any((above / file).is_file() for file in (directory.name, f"{directory.name}.py")):
             files = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".npy"))
             paths += files if any(_is_golden(path) for path in files) else []  # else they belong to somebody else
     return paths

@@ -77,3 +77,9 @@ def test_the_key_has_all_that_is_compiled(tmp_path):
         for more in ({}, {"text": "int"}, {"headers": {"h": ("/a/h", "1")}}, {"options": ["-G"]}, {"arch": "sm_80"})
     }
     assert len(keys) == 5
+
+
+def test_a_line_that_a_killed_process_left_is_not_read(tmp_path):
+    report = tmp_path / "found.jsonl"
+    report.write_text('{"level": "error", "kind": "ra\n{"level": "error", "kind": "race", "text": "RACE"}\n{"lev')
+    assert program.first_failure(report)["kind"] == "race"

@@ -17,6 +17,7 @@ from dsl.quadrants.functions.task import BLOCK_DIM
 from dsl.quadrants.syntax.iterate import Domain
 
 MOST_DEEP = 64  # threads along z. CUDA guide, compute capabilities
+TOO_MANY = 1 << 31  # blocks of a grid. CUDA guide, compute capabilities
 FEW = 32  # threads of a block: with fewer, a block is not worth its start
 
 
@@ -34,10 +35,13 @@ class Boxes:
         return (*self.threads[:-4:-1], 1)[:3]
 
     def grid(self) -> Any:
-        """The number of blocks, at least one; for the host."""
+        """The number of blocks, at least one; for the host. Too many become -2^31, which a launch refuses."""
         total: Any = 1
         for blocks in self.blocks:
-            total = total * blocks if not is_dynamic(blocks) else operate("mul", Int64(total), Int64(blocks))
+            if is_dynamic(total) or is_dynamic(blocks):
+                total = operate("min", operate("mul", Int64(total), Int64(blocks)), Int64(TOO_MANY))
+            else:
+                total = min(total * blocks, TOO_MANY)
         return Int32(total)
 
     def position(self) -> list[Int32]:

@@ -162,3 +162,24 @@ def test_threads_of_a_box_have_different_numbers():
     seen = np.zeros((4, 40), np.int32)
     threads_of_a_box(seen)
     np.testing.assert_array_equal(seen, np.arange(40)[None] + 64 * (np.arange(4)[:, None] % 2))
+
+
+@qd.kernel
+def too_many(seen: qd.types.ndarray(), n: int):
+    for i, j in qd.ndrange(n, 1048576):
+        seen[0] = 1
+
+
+@qd.kernel
+def too_many_for_sure(seen: qd.types.ndarray()):
+    for i, j in qd.ndrange(1048577, 1048576):
+        seen[0] = 1
+
+
+@pytest.mark.parametrize("kernel, arguments", [(too_many, (1048577,)), (too_many_for_sure, ())])
+def test_more_blocks_than_a_grid_has_are_refused(kernel, arguments):
+    """Their number must not wrap around to a small one."""
+    seen = np.zeros(1, np.int32)
+    with pytest.raises(Exception, match="1 to 2147483647 blocks in x"):
+        kernel(seen, *arguments)
+    assert seen[0] == 0

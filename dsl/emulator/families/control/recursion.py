@@ -111,7 +111,7 @@ class _Merged:
     def _body(self, member: _Member) -> Iterator:
         for at, item in enumerate(member.function.items):
             if isinstance(item, Label):
-                yield Label(member.label(item.name))
+                yield Label(member.own(item.name))
             elif _callee(item) in self.members:
                 yield from self._call(member, item, at)
             else:
@@ -190,22 +190,20 @@ class _Member:
         own = {each.name: each for each in [*formals, *function.variables.values()]}
         self.locals = [each for each in own.values() if each.space == "local"]
         self._named = {name: each for name, each in own.items() if each.space != "local"}
-        self.regs = {self._own(name): bits for name, bits in function.regs.items()}
+        self.regs = {self.own(name): bits for name, bits in function.regs.items()}
         self.variables = {
-            self._own(name): dataclasses.replace(each, name=self._own(name)) for name, each in self._named.items()
+            self.own(name): dataclasses.replace(each, name=self.own(name)) for name, each in self._named.items()
         }
         self.targets = {
-            self._own(name): [self.label(each) for each in targets] for name, targets in function.targets.items()
+            self.own(name): [self.own(each) for each in targets] for name, targets in function.targets.items()
         }
 
-    def _own(self, name: str) -> str:
+    def own(self, name: str) -> str:
+        """A name of the function's text in the whole."""
         return f"{name}${self.number}"
 
-    def label(self, name: str) -> str:
-        return self._own(name)
-
     def symbol(self, name: str) -> Sym:
-        return Sym(self._own(name))
+        return Sym(self.own(name))
 
     def variable_of(self, operand, call: Instr) -> Sym:
         """The .param variable that a call passes. Raises PtxError for another operand."""
@@ -241,7 +239,7 @@ class _Member:
         results = {each.name for each in _lists(call)[0] if isinstance(each, Sym)}
         rows: list[tuple[Reg | Variable, int]] = []
         what: list[Reg | Variable] = [
-            Reg(self._own(name), bits) for name, bits in self.function.regs.items() if blocks.is_read(name, at)
+            Reg(self.own(name), bits) for name, bits in self.function.regs.items() if blocks.is_read(name, at)
         ]
         read = _parameters_read(blocks, at) | {each.name for each in self.function.returns if _is_set(each, at, blocks)}
         what += [each for name, each in self._renamed() if name in read - results]
@@ -252,7 +250,7 @@ class _Member:
 
     def _renamed(self) -> Iterable[tuple[str, Variable]]:
         """The .param variables, by the names in the text."""
-        return ((name, self.variables[self._own(name)]) for name, each in self._named.items() if each.space == "param")
+        return ((name, self.variables[self.own(name)]) for name, each in self._named.items() if each.space == "param")
 
     # ** the text
 
@@ -277,9 +275,9 @@ class _Member:
         """An operand by the names of the whole; a local variable is an address above the top of the stack."""
         match operand:
             case Reg():
-                return dataclasses.replace(operand, name=self._own(operand.name))
+                return dataclasses.replace(operand, name=self.own(operand.name))
             case Sym() if operand.name in self._named or operand.name in self._labels | self.function.targets.keys():
-                return Sym(self._own(operand.name), operand.offset)
+                return Sym(self.own(operand.name), operand.offset)
             case Addr(base=Sym()) if operand.base.name in self._places:
                 place = self._places[operand.base.name] + operand.base.offset
                 return Addr(_TOP, operand.offset + place, operand.coords)
@@ -383,7 +381,7 @@ def _chunks(variable: Variable) -> Iterator[tuple[int, Reg]]:
     """The parts that a copy moves at once: offset in bytes, register."""
     offset = 0
     while offset < variable.size:
-        size = min(_WORD_BYTES, variable.align & -variable.align or 1)
+        size = min(_WORD_BYTES, max(variable.align, 1))
         while size > variable.size - offset:
             size //= 2
         yield offset, _CHUNKS[size]

@@ -1,7 +1,7 @@
 // Reads of textures, reads and writes of surfaces.
 //
 // PTX ISA: tex, tld4, suld, sust. CUDA C++ Programming Guide, "Texture Fetching": which texels a coordinate selects,
-// and the weights of a linear filter, which have 8 bits of fraction. There is no mipmap, so the level does not matter.
+// and the weights of a linear filter, which have 8 bits of fraction. Mipmaps are refused, so the level does not matter.
 #include "check/check.h"
 
 namespace {

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dsl.emulator.families.warp.emit import SHUFFLES, reduction
+from dsl.emulator.families.warp.emit import SHUFFLES, destinations, reduction
 from dsl.emulator.ir.collective import Collective
 from dsl.emulator.machine.numbers import meeting
-from dsl.emulator.ptx.syntax import Imm, Instr, Pair
+from dsl.emulator.ptx.syntax import Imm, Instr
 
 ALL = 0xFFFFFFFF
 _VOTES = ("ballot", "all", "any", "uni")
-
-
-def _destinations(instr: Instr) -> tuple:
-    """The destinations: a register, and a predicate; None if it is missing."""
-    first = instr.operands[0]
-    return (first.first, first.second) if isinstance(first, Pair) else (first, None)
 
 
 def _whole(mask) -> bool:
@@ -43,7 +37,7 @@ def _shuffle(instr: Instr) -> Collective | None:
     mode = next(each for each in instr.mods if each in SHUFFLES)
     a, b, c = instr.operands[1:4]
     known = isinstance(b, Imm) and isinstance(c, Imm)
-    first, second = _destinations(instr)
+    first, second = destinations(instr)
 
     def vector(code, given):
         rows = [source_lane(mode, lane, b.value, c.value) for lane in range(32)]
@@ -81,7 +75,7 @@ def _match(instr: Instr) -> Collective | None:
         return None
     bits = 64 if "b64" in instr.mods else 32
     key = meeting.MATCH_ALL if "all" in instr.mods else meeting.MATCH_ANY
-    return Collective(key | bits << 8, instr.operands[1], bits, *_destinations(instr))
+    return Collective(key | bits << 8, instr.operands[1], bits, *destinations(instr))
 
 
 def _reduce(instr: Instr) -> Collective | None:

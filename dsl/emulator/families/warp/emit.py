@@ -27,13 +27,18 @@ def result_predicate(body) -> str:
 SHUFFLES = {"up": meeting.SHFL_UP, "down": meeting.SHFL_DOWN, "bfly": meeting.SHFL_BFLY, "idx": meeting.SHFL_IDX}
 
 
+def destinations(instr) -> tuple:
+    """The destinations `d|p`: a register, and a predicate; None if it is missing."""
+    first = instr.operands[0]
+    return (first.first, first.second) if isinstance(first, Pair) else (first, None)
+
+
 def shuffle(body, instr):
     """shfl.sync.mode.b32 d[|p], a, b, c, membermask."""
     mode = next(m for m in instr.mods if m in SHUFFLES)
-    destination = instr.operands[0]
     a, b, c, mask = (body.read(o, 32) for o in instr.operands[1:5])
     meet(body, instr, SHUFFLES[mode], mask, body.resize(a, 32, 64), b, c)
-    first, second = (destination.first, destination.second) if isinstance(destination, Pair) else (destination, None)
+    first, second = destinations(instr)
     body.write(first, result(body), 32)
     if second is not None:
         body.write(second, result_predicate(body), 1)
@@ -62,8 +67,7 @@ def match(body, instr):
     key = (meeting.MATCH_ALL if every else meeting.MATCH_ANY) | bits << 8
     value = body.resize(body.read(instr.operands[1], bits), bits, 64)
     meet(body, instr, key, body.read(instr.operands[2], 32), value)
-    destination = instr.operands[0]
-    first, second = (destination.first, destination.second) if isinstance(destination, Pair) else (destination, None)
+    first, second = destinations(instr)
     body.write(first, result(body), 32)
     if second is not None:
         body.write(second, result_predicate(body), 1)
