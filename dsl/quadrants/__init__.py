@@ -7,6 +7,7 @@ from dsl.quadrants.extension import is_extension_enabled
 from dsl.quadrants.functions.annotations import Template, ref
 from dsl.quadrants.functions.inlined_function import func, real_func
 from dsl.quadrants.functions.kernel import data_oriented, kernel
+from dsl.quadrants.functions.struct_types import dataclass
 from dsl.quadrants.hints import (
     assume_in_range,
     block_local,
@@ -43,6 +44,8 @@ from dsl.quadrants.memory.field import (
 )
 from dsl.quadrants.memory.fields_builder import FieldsBuilder
 from dsl.quadrants.memory.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, ndarray
+from dsl.quadrants.memory.struct_field import StructField
+from dsl.quadrants.memory.tensor import Backend, MatrixTensor, Tensor, VectorTensor, tensor, wrap
 from dsl.quadrants.runtime import amdgpu, arm64, cpu, cuda, gpu, init, metal, python, reset, sync, vulkan, x64, x86_64
 from dsl.quadrants.simt.block import global_thread_idx
 from dsl.quadrants.syntax.iterate import grouped, ndrange
@@ -51,7 +54,7 @@ from dsl.quadrants.types.enums import Layout
 from dsl.quadrants.values import atomic, dtypes, ops
 from dsl.quadrants.values.atomic import *  # noqa: F403
 from dsl.quadrants.values.dtypes import *  # noqa: F403
-from dsl.quadrants.values.makers import Matrix, vector_maker as Vector
+from dsl.quadrants.values.makers import Matrix, Struct, vector_maker as Vector
 from dsl.quadrants.values.ops import *  # noqa: F403
 from dsl.quadrants.values.philox import randn, random
 
@@ -62,19 +65,25 @@ __all__ = [
     "INFO",
     "TRACE",
     "WARN",
+    "Backend",
     "Field",
     "FieldsBuilder",
     "Layout",
     "Matrix",
     "MatrixField",
     "MatrixNdarray",
+    "MatrixTensor",
     "Ndarray",
     "SNode",
     "ScalarField",
     "ScalarNdarray",
+    "Struct",
+    "StructField",
     "Template",
+    "Tensor",
     "Vector",
     "VectorNdarray",
+    "VectorTensor",
     "amdgpu",
     "arm64",
     "assume_in_range",
@@ -84,6 +93,7 @@ __all__ = [
     "cpu",
     "cuda",
     "data_oriented",
+    "dataclass",
     "dump_compile_config",
     "experimental",
     "extension",
@@ -134,8 +144,10 @@ __all__ = [
     "static_print",
     "sync",
     "template",
+    "tensor",
     "types",
     "vulkan",
+    "wrap",
     "x64",
     "x86_64",
 ]

@@ -209,6 +209,16 @@ class Memory:
         sync()
         self.device.copy(address, self.address, size_bytes)
 
+    def view(self) -> ctypes.Array | None:
+        """These bytes, if they are host memory: not copied, and kept as long as the view is."""
+        self.check()
+        sync()
+        if self.device.kind != "emulator":
+            return None
+        view = (ctypes.c_char * max(self.size_bytes, 8)).from_address(self.address)
+        vars(view)["owner"] = self
+        return view
+
     def check(self) -> None:
         """Raise QuadrantsRuntimeError where qd.init or qd.reset has dropped this memory."""
         if self.generation != Runtime.generation:

@@ -43,17 +43,10 @@ _TABLE = (
      BitpackedFields types.quant: fixed float int""",
     ),
     (
-        "structs",
-        "pass the members as separate arguments",
+        "questions about annotations",
+        "ask isinstance(x, qd.Tensor), qd.Field or qd.Ndarray of the value",
         """
-     Struct StructField dataclass types: struct types.compound_types: struct CompoundType
-     types.ndarray_type: CompoundType""",
-    ),
-    (
-        "tensors with a layout",
-        "make a qd.field or a qd.ndarray",
-        """
-     Backend MatrixTensor Tensor VectorTensor tensor wrap types: is_tensor types.utils: is_tensor""",
+     types: is_tensor types.utils: is_tensor types.compound_types: CompoundType types.ndarray_type: CompoundType""",
     ),
     (
         "buffer views",

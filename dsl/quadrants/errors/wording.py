@@ -17,6 +17,7 @@ from dsl.quadrants.memory.dense import Indexed
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.assignable import Lvalue
 from dsl.quadrants.values.matrix import SWIZZLES, Matrix
+from dsl.quadrants.values.structure import Struct, fix_of_member
 
 # --- core's errors ---------------------------------------------------------------------------------------------------
 
@@ -85,6 +86,8 @@ _TYPE_WORDS = {
     "dict": "a dict",
     "tuple": "a tuple",
     "Matrix": "a vector or matrix",
+    "Struct": "a struct",
+    "StructField": "a field of structs",
     "Element": "a number",
     "Variable": "a number",
     "Text": "a string",
@@ -121,6 +124,8 @@ def _fix_of_operands(names: tuple[str, ...]) -> str:
         (("str", "Text"), "compute with numbers: a string is for print and assert"),
         (("list", "tuple"), "make a vector of it: `qd.Vector(xs)`"),
         (("Matrix",), "use the elements, or a vector on both sides"),
+        (("Struct",), "compute with its members: `s.a`"),
+        (("StructField",), "name an element and its member: `x[i].a`"),
     ):
         if set(classes) & set(names):
             return fix
@@ -150,6 +155,8 @@ def of_attribute(owner: Any, name: str) -> tuple[str, str]:
         return told, f"take the letters of one name from one of {', '.join(SWIZZLES)}: `v.xy`"
     if isinstance(owner, Indexed) and owner.element_shape and set(name) <= set("".join(SWIZZLES)):
         return f"{told}: its elements have components", f"name an element: `x[i].{name}`"
+    if isinstance(owner, Struct):
+        return f"{described(owner)} has no member `{name}`", fix_of_member(name, owner.keys)
     if meant:
         return told, f"did you mean `{meant}`?"
     if isinstance(owner, (Numeric, Lvalue)):

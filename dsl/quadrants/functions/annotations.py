@@ -24,6 +24,7 @@ from dsl.quadrants.functions.signature import checked, element_shape_of
 from dsl.quadrants.memory.dense import Dense
 from dsl.quadrants.memory.field import matrix_field
 from dsl.quadrants.memory.ndarray import ArrayType, Ndarray, matrix_ndarray, row_major, span_of
+from dsl.quadrants.memory.tensor import bare_of
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.matrix import Matrix
 
@@ -66,6 +67,10 @@ class NdarrayAnnotation:
     def __class_getitem__(cls, item):
         dtype, ndim = item if isinstance(item, tuple) else (item, None)
         return cls(dtype, ndim)
+
+    def in_words(self) -> str:
+        """The annotation in the words of an error."""
+        return "a type of arrays"
 
 
 class MatrixAnnotation:
@@ -139,6 +144,7 @@ class TemplateKind:
     """The argument itself is part of the code."""
 
     def key(self, value: Any) -> Any:
+        value = bare_of(value)
         if isinstance(value, Ndarray):
             raise QuadrantsRuntimeTypeError(
                 "a qd.ndarray cannot be a template argument: its memory may change",
@@ -166,7 +172,7 @@ class TemplateKind:
         return Dense, id(value), value
 
     def typed(self, value: Any) -> Any:
-        return value
+        return bare_of(value)
 
     def read(self, value: Any, slots: list, storages: list) -> None:
         return
@@ -285,6 +291,7 @@ class ArrayKind:
 
     def _described(self, value: Any) -> tuple:
         """(address, dtype, shape, element shape, row major, strides or None, storage)."""
+        value = bare_of(value)
         if isinstance(value, Dense):
             shape, inner = value.shape, value.element_shape
             return value.address(), value.element_type, shape, inner, True, None, None
@@ -344,8 +351,8 @@ class ArrayKind:
             raise self._wrong_rank(rank + len(inner))
         if wanted.element_shape is not None and inner != wanted.element_shape:
             raise WrongValue(
-                f"`{self.name}` must have elements of shape {wanted.element_shape} (required element "
-                f"shape), got {inner}",
+                f"Invalid value for argument {self.name}: it must have elements of shape {wanted.element_shape} "
+                f"(required element shape), got {inner}",
                 "annotate the parameter with the vector or matrix type that it has",
             )
 
@@ -407,26 +414,3 @@ def is_array(annotation: Any) -> bool:
 def array_kind(name: str, position: int, annotation: Any) -> ArrayKind:
     """The kind of a parameter that is annotated as an array."""
     return ArrayKind(name, position, annotation() if isinstance(annotation, type) else annotation)
-
-
-def kind_of(name: str, position: int, annotation: Any, where: str):
-    """The kind of a kernel's parameter. Raises QuadrantsSyntaxError for an annotation that is none."""
-    if is_template(annotation):
-        return TemplateKind()
-    if is_array(annotation):
-        return array_kind(name, position, annotation)
-    if isinstance(annotation, MatrixAnnotation):
-        return MatrixKind(name, position, annotation)
-    if hasattr(type(annotation), "refuse"):
-        annotation.refuse()
-    dtype = types.of(annotation)
-    if dtype is not None:
-        return ScalarKind(name, position, dtype)
-    meant = {list: "pass a numpy array and annotate qd.types.ndarray()", str: "annotate qd.Template"}.get(annotation)
-    if getattr(annotation, "__module__", "") in ("numpy", "torch"):
-        meant = "annotate qd.types.ndarray()"
-    raise QuadrantsSyntaxError(
-        f"Invalid type annotation (argument {position}) of {where}: {described(annotation)}",
-        meant
-        or "annotate an element type (qd.i32, float...), qd.types.ndarray(), qd.types.vector(n, dtype) or qd.Template",
-    )

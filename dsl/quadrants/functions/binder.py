@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dsl.quadrants.functions.annotations import ArrayKind, ScalarKind, TemplateKind
+from dsl.quadrants.functions.parameter_kinds import DataclassKind, TensorKind
 from dsl.quadrants.memory.captured import CapturedArray, Frozen, Same
 from dsl.quadrants.memory.ndarray import ArrayType, MatrixNdarray, ScalarNdarray
+from dsl.quadrants.memory.tensor import Tensor
 from dsl.quadrants.runtime import Runtime
 from dsl.quadrants.values import dtypes as types
 
@@ -45,19 +47,8 @@ def make(kinds: Sequence[Any], arguments: Sequence[Any], hidden: Sequence[Any], 
     storages, apart = device.wants_storages, device.kind == "cuda"
     source, parameters = _Source(), []
     for position, (kind, like) in enumerate(zip(kinds, arguments)):
-        value = f"a{position}"
-        parameters.append(value)
-        if isinstance(kind, TemplateKind):
-            _constant(source, value, like)
-        elif isinstance(kind, ScalarKind):
-            if not _number(source, value, kind):
-                return None
-        elif isinstance(kind, ArrayKind):
-            type_ = kind.typed(like)
-            if not type_.row_major or type_.element_shape:
-                return None
-            _array(source, value, like, type_, kind.name, storages, apart)
-        else:
+        parameters.append(f"a{position}")
+        if not _argument(source, f"a{position}", kind, like, storages, apart):
             return None
     for part in hidden:
         if isinstance(part, int):
@@ -81,6 +72,34 @@ def make(kinds: Sequence[Any], arguments: Sequence[Any], hidden: Sequence[Any], 
     body = "\n    ".join([*source.lines, f"return ({slots}), ({regions})"])
     exec(compile(f"def bind({', '.join(parameters)}):\n    {body}\n", "<dsl binder>", "exec"), source.names)
     return source.names["bind"]
+
+
+def _argument(source: _Source, value: str, kind: Any, like: Any, storages: bool, apart: bool) -> bool:
+    """Add what reads one argument; False for a kind that only the careful way reads."""
+    if isinstance(kind, TemplateKind):
+        _constant(source, value, like)
+    elif isinstance(kind, ScalarKind):
+        return _number(source, value, kind)
+    elif isinstance(kind, ArrayKind):
+        type_ = kind.typed(like)
+        if not type_.row_major or type_.element_shape:
+            return False
+        _array(source, value, like, type_, kind.name, storages, apart)
+    elif isinstance(kind, TensorKind):
+        if isinstance(like, Tensor):
+            source.refuse_if(f"type({value}) is not {source.object(type(like))}")
+            source.lines.append(f"{value}_b = {value}._impl")
+            value, like = f"{value}_b", like._impl
+        return _argument(source, value, kind.of(like), like, storages, apart)
+    elif isinstance(kind, DataclassKind):
+        source.refuse_if(f"type({value}) is not {source.object(type(like))}")
+        for number, (name, part) in enumerate(kind.kinds.items()):
+            source.lines.append(f"{value}_{number} = {value}.{name}")
+            if not _argument(source, f"{value}_{number}", part, getattr(like, name), storages, apart):
+                return False
+    else:
+        return False
+    return True
 
 
 def _captured(source: _Source, part: CapturedArray) -> None:

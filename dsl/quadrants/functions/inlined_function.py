@@ -15,11 +15,14 @@ from dsl.quadrants.functions import annotations, task
 from dsl.quadrants.functions.annotations import MatrixAnnotation
 from dsl.quadrants.functions.decorated_function import Function
 from dsl.quadrants.functions.signature import checked
+from dsl.quadrants.functions.struct_types import StructType
 from dsl.quadrants.memory.dense import Indexed
+from dsl.quadrants.memory.tensor import Tensor, bare_of
 from dsl.quadrants.syntax import hooks, surface
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.assignable import value_of
 from dsl.quadrants.values.matrix import Matrix
+from dsl.quadrants.values.structure import Struct
 
 
 class Func(Function):
@@ -56,6 +59,8 @@ class Func(Function):
         annotation = self.annotations.get(name)
         if annotations.is_template(annotation) or (name == "self" and self.is_method):
             return value
+        if isinstance(annotation, type) and issubclass(annotation, Tensor):
+            return bare_of(value)
         if annotations.is_array(annotation):
             if isinstance(value, Indexed):
                 kind = annotations.array_kind(name, 0, annotation)
@@ -74,12 +79,23 @@ class Func(Function):
             value = dtype(value_of(value))
         if isinstance(annotation, MatrixAnnotation):
             if isinstance(value, Matrix) and value.shape != annotation.element_shape:
+                wanted, got = annotation.described(), described(value)
+                if value.ndim == 1 and len(annotation.element_shape) == 1:
+                    wanted, got = f"Matrix with n {annotation.element_shape[0]}", str(value.n)
                 raise QuadrantsSyntaxError.at(
-                    f"Argument {name} is expected to be a {annotation.described()}, got {described(value)}",
+                    f"Argument {name} is expected to be a {wanted}, but got {got}",
                     f"pass a {annotation.described()}",
                     also=((self.parameter_place(name), "it is declared here"),),
                 )
             value = annotation(value)
+        if isinstance(annotation, StructType):
+            if not isinstance(value, (Struct, dict)):
+                raise QuadrantsTypeError.at(
+                    f"`{name}` of `{self.__name__}` must be {annotation.described()}, got {described(value)}",
+                    "make one by calling the struct type",
+                    also=((self.parameter_place(name), "it is declared here"),),
+                )
+            value = annotation.cast(value)
         if name in self.read_only and not isinstance(value, Matrix):
             number = types.number(value_of(value))
             if number is not None:
@@ -146,7 +162,7 @@ class RealFunc(Func):
             program.returns.pop()
         if value is not None and "return" not in self.annotations:
             raise QuadrantsSyntaxError.at(
-                "A real_func that returns a value must be annotated with its type",
+                "The type of a real_func's return value must be annotated",
                 f"for example `def {self.__name__}(...) -> qd.f32:`",
                 self.place(),
             )

@@ -29,10 +29,11 @@ from dsl.quadrants.errors.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from dsl.quadrants.functions import annotations, binder, task
+from dsl.quadrants.functions import annotations, binder, parameter_kinds, task
 from dsl.quadrants.functions.annotations import MatrixAnnotation
 from dsl.quadrants.functions.decorated_function import Function, argument_place
 from dsl.quadrants.functions.signature import checked
+from dsl.quadrants.functions.struct_types import StructType
 from dsl.quadrants.memory import captured
 from dsl.quadrants.memory.ndarray import ArrayView
 from dsl.quadrants.memory.staging import staged
@@ -40,6 +41,7 @@ from dsl.quadrants.syntax import hooks, surface
 from dsl.quadrants.values import dtypes as types, philox
 from dsl.quadrants.values.assignable import value_of
 from dsl.quadrants.values.matrix import Matrix
+from dsl.quadrants.values.structure import Struct, made_of
 from dsl.span import Span
 
 
@@ -108,8 +110,11 @@ def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
     return lambda: form.unpack(scratch.read(first, form.size))
 
 
-def _named(name: str, value: Any) -> dict[mlir.Value, str]:
-    """The author's names of an argument's values: `a` for the first, `a_1`, `a_2`... for the others."""
+def _named(name: str, value: Any, kind: Any) -> dict[mlir.Value, str]:
+    """The author's names of an argument's values: `a` for the first, `a_1`, `a_2`... for the others, `s_x` of `s.x`."""
+    if isinstance(kind, parameter_kinds.Parts):
+        parts_of = [(f"{name}_{key}", kind.part(value, key), part) for key, part in kind.kinds.items()]
+        return {value: text for each in parts_of for value, text in _named(*each).items()}
     parts = (
         [value.address, *value.shape] if isinstance(value, ArrayView) else pytree.flatten((value,), promote=False)[0]
     )
@@ -177,7 +182,7 @@ class Kernel(Function):
                     kinds.append(annotations.TemplateKind())
                 else:
                     with self._placed(self.parameter_place(name)):
-                        kinds.append(annotations.kind_of(name, position, self.annotations.get(name), self.__name__))
+                        kinds.append(parameter_kinds.kind_of(name, position, self.annotations.get(name), self.__name__))
             self._kinds = kinds
         return self._kinds
 
@@ -273,8 +278,8 @@ class Kernel(Function):
             programs.append(program)
             config = runtime.check()
             program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
-            for name, value in zip(self.signature.parameters, values):
-                program.names.update(_named(name, value))
+            for name, value, kind in zip(self.signature.parameters, values, self.kinds):
+                program.names.update(_named(name, value, kind))
             with task.tracing(program), number_rules.using(types.RULES):
                 program.open()
                 captured.begin(program, list(self.signature.parameters), self.kinds, arguments)
@@ -365,6 +370,18 @@ class Kernel(Function):
             return [(dtype, types.number(value_of(entry))) for entry in value.entries], lambda numbers: _of_numpy(
                 numbers, dtype, annotation.element_shape
             )
+        if isinstance(annotation, StructType):
+            if not isinstance(value, Struct) or set(value.keys) != set(annotation.members):
+                raise QuadrantsTypeError.at(
+                    f"the kernel must return {annotation.described()}, got {described(value)}",
+                    "return what is annotated, or annotate what is returned",
+                    place,
+                    also,
+                )
+            results = {name: self._result(value[name], part) for name, part in annotation.members.items()}
+            return [number for numbers, _ in results.values() for number in numbers], lambda numbers: made_of(
+                _taken(numbers, results), annotation.methods
+            )
         dtype = types.of(annotation)
         if dtype is None:
             raise QuadrantsSyntaxError.at(
@@ -378,6 +395,12 @@ class Kernel(Function):
                 f"the kernel must return {an(dtype)}, got {described(value)}", _return_fix(value), place, also
             )
         return [(dtype, number)], lambda numbers: numbers[0]
+
+
+def _taken(numbers: Sequence, results: dict[str, tuple[list, Callable]]) -> dict[str, Any]:
+    """The members of a returned struct, each made of its part of the numbers."""
+    remaining = iter(numbers)
+    return {name: make([next(remaining) for _ in parts]) for name, (parts, make) in results.items()}
 
 
 def _return_fix(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsl.quadrants import runtime
+from dsl.quadrants.errors.refused_names import inner
 from dsl.quadrants.syntax import hooks
 from dsl.quadrants.values import dtypes
 from dsl.quadrants.values.ops import float_ as qd_float, int_ as qd_int  # noqa: F401
@@ -42,3 +43,6 @@ class _Runtime:
         return self
 
     prog = compiling_callable = property(lambda self: self)
+
+
+__getattr__ = inner("lang.impl")

@@ -9,6 +9,7 @@ Source: Quadrants user guide, Compound types (Reassigning ndarray members; Runti
 
 from __future__ import annotations
 
+import dataclasses
 import types as python_types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from dsl.quadrants.functions.annotations import TemplateKind
 from dsl.quadrants.functions.task import Program, active, program
 from dsl.quadrants.memory.field import Field
 from dsl.quadrants.memory.ndarray import ArrayType, Ndarray
+from dsl.quadrants.memory.tensor import Tensor
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.assignable import Lvalue
 from dsl.quadrants.values.matrix import Matrix
@@ -159,8 +161,23 @@ def begin(traced: Program, names: Sequence[str], kinds: Sequence[Any], arguments
     """Note the objects that a kernel is given as template arguments; `names` are the names of all its parameters."""
     traced.parameters = names
     for position, (kind, value) in enumerate(zip(kinds, arguments)):
-        if isinstance(kind, TemplateKind):
-            _note(traced, value, Way(position, (), _lifts(value)))
+        _begin(traced, kind, value, Way(position, (), _lifts(value)))
+
+
+def _begin(traced: Program, kind: Any, value: Any, way: Way) -> None:
+    parts = getattr(kind, "kinds", {})  # of a struct or dataclass
+    for name, part in parts.items():
+        inner = kind.part(value, name)
+        _begin(traced, part, inner, Way(way.position, (*way.steps, (".", name)), _lifts(inner)))
+    if isinstance(kind, TemplateKind):
+        _note(traced, value, way)
+        if dataclasses.is_dataclass(value) and not hasattr(value, "_data_oriented"):
+            warn_at(
+                f"an instance of the dataclass `{type(value).__name__}` is passed to a qd.Template-annotated kernel "
+                "parameter, which upstream will refuse: annotate the parameter with the class",
+                DeprecationWarning,
+                here(),
+            )
 
 
 def _lifts(value: Any) -> bool:
@@ -179,6 +196,8 @@ def reached(owner: Any, value: Any, kind: str, key: Any) -> Any:
     """`value`, which is `owner.key` or `owner[key]`; a value that every call reads again is a run-time value."""
     if not active():
         return value
+    if isinstance(value, Tensor):
+        return _bare(owner, value, kind, key)
     traced = program()
     owned = traced.ways.get(id(owner))
     if owned is None:
@@ -195,6 +214,15 @@ def reached(owner: Any, value: Any, kind: str, key: Any) -> Any:
     if not isinstance(value, _PLAIN) and (isinstance(value, (list, tuple, dict)) or hasattr(value, "__dict__")):
         _note(traced, value, way)
     return value
+
+
+def _bare(owner: Any, value: Tensor, kind: str, key: Any) -> Any:
+    """The field or array of a tensor that is `owner.key` or `owner[key]`."""
+    traced = program()
+    owned = traced.ways.get(id(owner))
+    if owned is not None:
+        _note(traced, value, Way(owned[1].position, (*owned[1].steps, (kind, key)), owned[1].is_lifted))
+    return reached(value, value._impl, ".", "_impl")
 
 
 def _loaded_once(traced: Program, way: Way, make: Callable) -> Any:

@@ -62,6 +62,14 @@ def indices(key: Any, rank: int) -> tuple:
     return tuple(parts)
 
 
+def refuse_gradients() -> NoReturn:
+    """Raise QuadrantsRuntimeError for needs_grad."""
+    raise runtime.QuadrantsRuntimeError(
+        "needs_grad is not supported: there is no automatic differentiation here",
+        "drop it, and write the derivative as a separate kernel",
+    )
+
+
 class Indexed:
     """Something traced that is indexed by `shape`; extents are ints or Int32."""
 
@@ -306,12 +314,24 @@ class Dense(Indexed):
         dims = (*self.element_shape, 1) if len(self.element_shape) == 1 else self.element_shape
         return dims if keep or dims[-1:] != (1,) else dims[:-1]
 
-    def to_numpy(self, dtype=None, keep_dims: bool = False, *, copy: bool = True):
-        """A copy as a numpy array; elements that are vectors or matrices are the last axes, and a column is a vector
-        unless `keep_dims`. `dtype`: of the array. Without `copy` it is one too, as the standard allows."""
+    def to_numpy(self, dtype=None, keep_dims: bool = False, *, copy: bool | None = True):
+        """The values as a numpy array; elements that are vectors or matrices are the last axes, and a column is a
+        vector unless `keep_dims`. `dtype`: of the array. It is a copy; with `copy=False` it is the memory itself, and
+        with `copy=None` that where it can be. Raises WrongValue where it cannot."""
         import numpy
 
         self._placed()
+        if not copy:
+            wanted = self.element_type if dtype is None else types.of(dtype)
+            if wanted is self.element_type and (view := self.memory.view()) is not None:
+                array = numpy.frombuffer(view, self.element_type.numpy_name, self.count)
+                return array.reshape(self.shape + self._dims(keep_dims))
+            if copy is False:
+                raise WrongValue(
+                    f"copy=False: the memory of this {self.label} cannot be an array"
+                    + (f" of {shown(dtype)}" if wanted is not self.element_type else " of this process"),
+                    "copy=None copies where it must",
+                )
         array = numpy.empty(self.shape + self.element_shape, self.element_type.numpy_name)
         if array.size:
             self.memory.copy_out(array.ctypes.data, self.size_bytes)
@@ -338,11 +358,11 @@ class Dense(Indexed):
         if self.shape is None or self.unusable is not None:
             self.memory  # noqa: B018 - the first read places it
 
-    def to_torch(self, device=None, keep_dims: bool = False, *, copy: bool = True):
-        """A copy as a torch tensor, shaped as `to_numpy` shapes it."""
+    def to_torch(self, device=None, keep_dims: bool = False, *, copy: bool | None = True):
+        """The values as a torch tensor, shaped and copied as `to_numpy` does."""
         import torch
 
-        tensor = torch.from_numpy(self.to_numpy(keep_dims=keep_dims))
+        tensor = torch.from_numpy(self.to_numpy(keep_dims=keep_dims, copy=copy))
         return tensor if device is None else tensor.to(device)
 
     def from_torch(self, arr) -> None:

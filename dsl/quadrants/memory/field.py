@@ -9,7 +9,7 @@ from dsl.core.phrase import shown
 from dsl.quadrants import runtime
 from dsl.quadrants.errors.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError, WrongValue
 from dsl.quadrants.functions.signature import MOST_AXES, checked, element_shape_of, order_of, shape_of
-from dsl.quadrants.memory.dense import Dense
+from dsl.quadrants.memory.dense import Dense, refuse_gradients
 
 
 class Field(Dense):
@@ -90,10 +90,7 @@ def _new_field(kind: type, dtype, shape, element_shape: tuple, order, offset, ne
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("fields are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     if needs_grad:
-        raise QuadrantsRuntimeError(
-            "needs_grad is not supported: there is no automatic differentiation here",
-            "drop it, and write the derivative as a separate kernel",
-        )
+        refuse_gradients()
     field = kind(dtype, None if shape is None else shape_of(shape, "field"), element_shape)
     if order is not None and field.shape is not None:
         order_of(order, len(field.shape))
@@ -131,6 +128,13 @@ def axes(*x: int) -> Axes:
     return Axes(x)
 
 
+def _each_of(placed: Any) -> list:
+    """The fields of numbers, vectors and matrices of an argument of `place`: a list has several, a StructField too."""
+    if isinstance(placed, (list, tuple)):
+        return [field for part in placed for field in _each_of(part)]
+    return placed.leaves() if hasattr(placed, "leaves") else [placed]
+
+
 class SNode:
     """A node of the tree that places fields. Every field is dense here, whatever layout the tree describes."""
 
@@ -155,7 +159,7 @@ class SNode:
         """Give fields their shape: the extents along the axes of this node."""
         shape = tuple(self.extents[axis] for axis in sorted(self.extents))
         for placed in fields:
-            for one in placed if isinstance(placed, (list, tuple)) else (placed,):
+            for one in _each_of(placed):
                 if not isinstance(one, Field):
                     raise WrongValue(f"{one} cannot be placed", "place what qd.field(dtype) gives")
                 if one.shape is not None:

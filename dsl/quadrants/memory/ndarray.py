@@ -11,7 +11,7 @@ from dsl.quadrants import runtime
 from dsl.quadrants.errors.errors import QuadrantsCompilationError, QuadrantsRuntimeError
 from dsl.quadrants.functions.signature import checked, element_shape_of, shape_of
 from dsl.quadrants.functions.task import program
-from dsl.quadrants.memory.dense import Dense, Indexed
+from dsl.quadrants.memory.dense import Dense, Indexed, refuse_gradients
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.matrix import refuse_negative
 
@@ -43,15 +43,17 @@ class MatrixNdarray(Ndarray):
 def ndarray(dtype, shape, needs_grad: bool = False, layout=None) -> Ndarray:
     """An array of `dtype` (a number, vector or matrix type), zeroed."""
     if hasattr(dtype, "element_shape"):
-        return matrix_ndarray(dtype.element_shape, dtype.dtype, shape)
-    return _new_array(ScalarNdarray, dtype, shape, ())
+        return matrix_ndarray(dtype.element_shape, dtype.dtype, shape, needs_grad)
+    return _new_array(ScalarNdarray, dtype, shape, (), needs_grad)
 
 
 def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape, needs_grad: bool = False) -> Ndarray:
-    return _new_array(MatrixNdarray, dtype, shape, element_shape_of(element_shape))
+    return _new_array(MatrixNdarray, dtype, shape, element_shape_of(element_shape), needs_grad)
 
 
-def _new_array(kind: type, dtype, shape, element_shape: tuple) -> Ndarray:
+def _new_array(kind: type, dtype, shape, element_shape: tuple, needs_grad: bool) -> Ndarray:
+    if needs_grad:
+        refuse_gradients()
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("arrays are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     return kind(dtype, shape_of(shape, "array"), element_shape)

@@ -20,12 +20,14 @@ from dsl.quadrants.errors.errors import (
     QuadrantsTypeError,
 )
 from dsl.quadrants.functions.annotations import MatrixAnnotation
+from dsl.quadrants.functions.struct_types import StructType
 from dsl.quadrants.functions.task import dynamic, program
 from dsl.quadrants.memory import captured
 from dsl.quadrants.memory.dense import Indexed
-from dsl.quadrants.values import atomic, dtypes as types
+from dsl.quadrants.values import atomic, dtypes as types, structure
 from dsl.quadrants.values.assignable import Lvalue, Variable, value_of
 from dsl.quadrants.values.matrix import Matrix, entries_like
+from dsl.quadrants.values.structure import Struct
 
 bound, guard, surely = statements.bound, statements.guard, statements.surely
 unless, use, returned = statements.unless, statements.use, statements.returned
@@ -44,6 +46,8 @@ def declare(value: Any, name: str) -> Any:
     """The value that the first assignment of a name binds: a variable for numbers, else the object itself."""
     if isinstance(value, Matrix):
         return value.variable()
+    if isinstance(value, Struct):
+        return structure.variable(value)
     number = types.number(value_of(value))
     if number is not None:
         return Variable(type(number), number)
@@ -67,6 +71,9 @@ def store(variable: Any, value: Any, name: str) -> Any:
             )
         variable.store(value)
         return variable
+    if isinstance(variable, Struct):
+        structure.store(variable, value)
+        return variable
     if isinstance(variable, Numeric):
         raise QuadrantsSyntaxError.at(
             f"`{name}` cannot be assigned: it is a loop index or a kernel argument",
@@ -84,8 +91,7 @@ def annotated(value: Any, annotation: Any) -> Any:
     return value if dtype is None else dtype(value)
 
 
-def copied(value: Any) -> Any:
-    return value.load() if isinstance(value, Matrix) else value_of(value)
+copied = structure.loaded
 
 
 def converted(value: Any, annotation: Any) -> Any:
@@ -99,6 +105,8 @@ def converted(value: Any, annotation: Any) -> Any:
         return dtype(value)
     if isinstance(value, Matrix) and isinstance(annotation, MatrixAnnotation) and annotation.dtype is not None:
         return value.cast(annotation.dtype)
+    if isinstance(value, Struct) and isinstance(annotation, StructType):
+        return annotation.cast(value)
     return value
 
 
@@ -107,7 +115,9 @@ def ended() -> Any:
 
     def zero(annotation: Any) -> Any:
         parts = annotation if isinstance(annotation, tuple) else getattr(annotation, "__args__", None)
-        return tuple(map(zero, parts)) if parts else annotation(0) if isinstance(annotation, MatrixAnnotation) else 0
+        if parts:
+            return tuple(map(zero, parts))
+        return annotation(0) if isinstance(annotation, (MatrixAnnotation, StructType)) else 0
 
     return returned_value(zero(program().returns[-1]))
 
@@ -150,27 +160,27 @@ def set_item(container: Any, key: Any, value: Any) -> None:
             container[_static_key(key)] = value
         return
     place = item(container, key)
-    if not isinstance(place, (Lvalue, Matrix)):
+    if not isinstance(place, (Lvalue, Matrix, Struct)):
         raise QuadrantsTypeError.at(
             f"an element of {described(container)} cannot be assigned in a kernel",
             "assign to an element of a field, an array or a vector",
         )
-    place.store(value)
+    structure.assign(place, value)
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
-    if isinstance(owner, (Matrix, Lvalue, Numeric, Indexed)) and not hasattr(owner, name):
+    if isinstance(owner, (Matrix, Struct, Lvalue, Numeric, Indexed)) and not hasattr(owner, name):
         message, fix = wording.of_attribute(owner, name)
         raise (wording.component_error(owner, name) or QuadrantsCompilationError).at(message, fix)
     place = attribute(owner, name) if hasattr(owner, name) else None
-    if not isinstance(place, (Lvalue, Matrix)):
+    if not isinstance(place, (Lvalue, Matrix, Struct)):
         raise QuadrantsSyntaxError.at(
             f"`{name}` of {described(owner)} cannot be assigned in a kernel: it is not on the device",
             "make another one of it: `qd.Vector([...])`"
             if isinstance(owner, Matrix)
             else "keep what a kernel changes in a field: `qd.field(dtype, shape=())`",
         )
-    place.store(value)
+    structure.assign(place, value)
 
 
 def augment(operator: str, place: Any, value: Any, name: str = "it") -> None:
@@ -179,6 +189,8 @@ def augment(operator: str, place: Any, value: Any, name: str = "it") -> None:
         for part, entry in zip(place.entries, [value_of(entry) for entry in entries_like(place, value)]):
             augment(operator, part, entry)
         return
+    if isinstance(place, Struct):
+        raise QuadrantsTypeError.at(f"{described(place)} has no arithmetic", "change its members: `s.a += ...`")
     if not isinstance(place, Lvalue):
         store(place, None, name)
     if isinstance(value, Matrix):
@@ -264,9 +276,11 @@ def truth(value: Any) -> Any:
     value = value_of(value)
     number = types.number(value)
     if number is None:
-        if isinstance(value, Matrix):
+        if isinstance(value, (Matrix, Struct)):
+            several = isinstance(value, Matrix)
             raise QuadrantsTypeError.at(
-                f"a test must be a number, got {described(value)}", fix="test its elements, or `v.any()`, `v.all()`"
+                f"a test must be a number, got {described(value)}",
+                fix="test its elements, or `v.any()`, `v.all()`" if several else "test its members",
             )
         number = Boolean(bool(value))
     if number.is_float:

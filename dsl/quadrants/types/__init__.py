@@ -2,6 +2,7 @@
 
 from dsl.quadrants.errors.refused_names import refuser
 from dsl.quadrants.functions.annotations import NdarrayAnnotation as ndarray, Template, matrix, ref, vector
+from dsl.quadrants.functions.struct_types import struct
 from dsl.quadrants.types import annotations, compound_types, enums, ndarray_type, primitive_types, utils
 from dsl.quadrants.values import dtypes
 from dsl.quadrants.values.dtypes import *  # noqa: F403
@@ -21,6 +22,7 @@ __all__ = [
     "ndarray_type",
     "primitive_types",
     "ref",
+    "struct",
     "template",
     "utils",
     "vector",

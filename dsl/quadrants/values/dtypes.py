@@ -114,10 +114,15 @@ class Defaults:
     fp: DataType = f32
 
 
+DEFAULT_UNSIGNED = object()  # the unsigned type as wide as the default integer type
+
+
 def of(annotation: Any) -> DataType | None:
     """The element type that an annotation or argument names: a DataType, int, float, bool, a numpy type; else None."""
     if isinstance(annotation, DataType):
         return annotation
+    if annotation is DEFAULT_UNSIGNED:
+        return u64 if Defaults.ip.bytes == 8 else u32
     if annotation is int:
         return Defaults.ip
     if annotation is float:

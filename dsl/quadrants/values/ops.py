@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dsl.core.ir import arithmetic
 from dsl.core.number import elementary_functions
 from dsl.core.number.dtypes import Boolean, Numeric
+from dsl.core.number.float_formats import round_to
 from dsl.core.number.operators import operate, select as core_select
 from dsl.quadrants import runtime
 from dsl.quadrants.errors.description import described
@@ -113,6 +114,8 @@ def typed(dtype: types.DataType, arguments: tuple, keywords: dict) -> object:
             f"Integer literal {value} exceeded the range of specified dtype: {dtype}",
             fix=f"a wider type, or qd.cast({value}, qd.{dtype}), which wraps",
         )
+    if type(value) is float:  # not by way of the default float type, which may be narrower
+        return task.dynamic(dtype.core(round_to(value, dtype.core.__name__)))
     return cast(value, dtype)
 
 

@@ -11,6 +11,7 @@ from dsl.quadrants.functions.task import dynamic, program
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.assignable import value_of
 from dsl.quadrants.values.matrix import Matrix
+from dsl.quadrants.values.structure import Struct
 
 
 class Text:
@@ -48,6 +49,9 @@ def spelled(value: Any, leaves: list, spec: str = "") -> str:
         )
     if isinstance(value, Matrix):
         return "[" + ", ".join(spelled(part, leaves, spec) for part in value.parts()) + "]"
+    if isinstance(value, Struct):
+        members = (f"'{_escaped(name)}': {spelled(part, leaves, spec)}" for name, part in value.items)
+        return "{" + ", ".join(members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(spelled(part, leaves, spec) for part in value) + "]"
     if not isinstance(value, Numeric):

@@ -38,6 +38,8 @@ ACCIDENTS = {
     "matrix_ragged",
     "pointer_layout",
     "barrier_outside",
+    "struct_field_iterated_in_python",
+    "dataclass_of_another_class",
 }
 OURS = re.compile(
     r"site-packages|INTERNAL|\b(Int|Uint|Float)\d|Boolean|dsl[/.]|cutlass|cute\b|Traceback|NoneType|__dsl_|"

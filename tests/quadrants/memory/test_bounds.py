@@ -189,7 +189,7 @@ def arrays(shape):
 
 def test_an_array_has_the_elements_of_its_annotation():
     rank = "`arr` must have ndim=2 and elements of 2 dimensions, got an array of {} dimensions"
-    shape = "`arr` must have elements of shape (3, 3) (required element shape), got {}"
+    shape = "Invalid value for argument arr: it must have elements of shape (3, 3) (required element shape), got {}"
     cases = [
         (takes_mat3, (2, 2, 3, 3), ""),
         (takes_mat3, (2, 2, 4, 3), shape.format((4, 3))),

@@ -203,12 +203,12 @@ def test_a_refused_name_in_a_kernel_and_in_an_annotation():
     ]
 
     @qd.kernel
-    def takes(x: qd.Tensor):
+    def takes(x: qd.BufferView):
         x[0] = 1
 
-    with pytest.raises(UnsupportedName, match="quadrants.Tensor is not part of this compiler") as raised:
+    with pytest.raises(UnsupportedName, match="quadrants.BufferView is not part of this compiler") as raised:
         takes(3)
-    assert raised.value.place.source_line().strip() == "def takes(x: qd.Tensor):"
+    assert raised.value.place.source_line().strip() == "def takes(x: qd.BufferView):"
 
 
 @pytest.mark.parametrize(

@@ -521,3 +521,23 @@ def integer_true_division_is_float():
 
 def type_names():
     return [str(t) for t in INTEGERS + FLOATS]
+
+
+def literals_of_a_type():
+    third = 1 / 3
+
+    @qd.kernel
+    def k() -> (qd.f64, qd.f64, qd.f64, qd.f64, qd.f64, qd.f64, qd.f32, qd.i64):
+        x = third
+        return (
+            qd.f64(0.1),
+            qd.f64(1.2345e300),
+            qd.f64(third),
+            qd.f64(x),
+            third,
+            qd.f64(0.1) + 0.1,
+            qd.f16(0.1),
+            qd.i64(1 << 40),
+        )
+
+    return list(k())
