@@ -36,7 +36,6 @@ LIMITS = {  # imports -> (page, its words, what they mean as an expression, what
         ("quadrants", "automatic differentiation", "qd.field(qd.f32, shape=4, needs_grad=True)", "needs_grad"),
         ("quadrants", "sparse and quantised layouts", "qd.root.pointer(qd.i, 4)", "sparse"),
         ("quadrants", "sparse and quantised layouts", "qd.types.quant.int(4)", "quadrants.types.quant.int"),
-        ("quadrants", "structs and dataclasses as arguments", "qd.dataclass(type('S', (), {}))", "quadrants.dataclass"),
         ("quadrants", "streams and graphs", "qd.create_stream()", "quadrants.create_stream"),
         ("quadrants", "most SIMT intrinsics", "qd.simt.warp.shfl_sync_i32()", "quadrants.simt.warp.shfl_sync_i32"),
         ("quadrants", "the rest of `qd.simt`", "qd.simt.block.SharedArray(4, qd.f32)", "simt.block.SharedArray"),

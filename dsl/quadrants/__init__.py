@@ -51,8 +51,9 @@ from dsl.quadrants.simt.block import global_thread_idx
 from dsl.quadrants.syntax.iterate import grouped, ndrange
 from dsl.quadrants.syntax.static import loop_config, static, static_assert, static_print
 from dsl.quadrants.types.enums import Layout
-from dsl.quadrants.values import atomic, dtypes, ops
+from dsl.quadrants.values import atomic, decompositions, dtypes, ops
 from dsl.quadrants.values.atomic import *  # noqa: F403
+from dsl.quadrants.values.decompositions import *  # noqa: F403
 from dsl.quadrants.values.dtypes import *  # noqa: F403
 from dsl.quadrants.values.makers import Matrix, Struct, vector_maker as Vector
 from dsl.quadrants.values.ops import *  # noqa: F403
@@ -152,6 +153,7 @@ __all__ = [
     "x86_64",
 ]
 __all__ += atomic.__all__
+__all__ += decompositions.__all__
 __all__ += dtypes.__all__
 __all__ += errors.__all__
 __all__ += ops.__all__

@@ -68,12 +68,6 @@ _TABLE = (
      GraphStatus checkpoint graph_do_while graph_parallel graph_parallel_context graph: do_while parallel
      parallel_context""",
     ),
-    (
-        "decompositions of matrices",
-        "compute it in the program: inverse() and determinant() of up to 4 rows are there",
-        """
-     eig make_spd polar_decompose solve svd sym_eig""",
-    ),
     ("choosing among kernels by their speed", "call the kernel that is meant", "perf_dispatch"),
     ("clocks of the GPU", "time whole kernels: time.perf_counter() around qd.sync()", "clock_counter clock_freq_hz"),
     ("the capabilities of other devices", "leave it out", "DeviceCapability types.enums: DeviceCapability"),

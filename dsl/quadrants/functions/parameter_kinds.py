@@ -137,7 +137,7 @@ class TensorKind:
         self.template = TemplateKind()
 
     def of(self, value: Any) -> Any:
-        """The kind of a value: that of an array or that of a template argument."""
+        """How a value is passed: as an array, or as a template argument."""
         return self.template if value is None or isinstance(value, Field) else self.array
 
     def key(self, value: Any) -> Any:

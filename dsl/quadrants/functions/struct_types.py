@@ -122,7 +122,7 @@ def struct(**members: Any) -> StructType:
 
 
 def dataclass(cls: type) -> StructType:
-    """The type of structs with the annotated members of a class; its functions are those of the structs.
+    """The type of structs with the annotated members of a class; its functions become methods of the structs.
 
     Raises QuadrantsSyntaxError for a member with a default value and for a @qd.kernel.
     """

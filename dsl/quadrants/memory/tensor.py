@@ -1,4 +1,4 @@
-"""`qd.tensor`: a field or an array behind one class, `qd.Tensor`, which also annotates an argument that may be either.
+"""`qd.tensor`: a field or an array in one class, `qd.Tensor`, which also annotates an argument that may be either.
 
 `layout` tells upstream how to nest the axes in memory. Here every field and array is row-major, so a layout is checked
 and kept, and changes neither values nor indices.
@@ -22,7 +22,7 @@ from dsl.quadrants.values import dtypes as types
 
 
 class Backend(enum.IntEnum):
-    """What a tensor is made of: a field, which is part of a kernel's code, or an array, which every call brings."""
+    """The memory of a tensor: a field, which is part of a kernel's code, or an array, which every call brings."""
 
     FIELD = 0
     NDARRAY = 1

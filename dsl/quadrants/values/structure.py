@@ -44,7 +44,7 @@ class Struct:
         _fill(self, {name: _member(name, value) for name, value in given.items()}, methods)
 
     def __getattribute__(self, name: str):
-        """A member is found before what Python and this class know by that name, but for names of Python's own."""
+        """A member is found before what Python and this class know by that name, except for names of Python's own."""
         if not name.startswith("_"):
             members = object.__getattribute__(self, "_of_members")
             if name in members:
@@ -166,7 +166,7 @@ def _member(name: str, value: Any) -> Any:
         return value
     raise QuadrantsTypeError.at(
         f"member `{name}` of a struct is a number, a vector, a matrix or a struct, got {described(value)}",
-        "keep arrays and fields beside it: a @dataclasses.dataclass argument holds them",
+        "pass arrays and fields as members of a @dataclasses.dataclass argument",
     )
 
 

@@ -1,4 +1,4 @@
-"""Tensors: a field or an array behind one class, as values, arguments and members."""
+"""Tensors: a field or an array in one class, as values, arguments and members."""
 
 import dataclasses
 import pickle
