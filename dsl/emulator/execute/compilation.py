@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dsl.emulator.execute.code import Code, Entry, Param
 from dsl.emulator.ir.places import Places
 from dsl.emulator.machine import native
-from dsl.emulator.ptx.analysis import has_loops, loops, order_matters, reachable
+from dsl.emulator.ptx.analysis import has_loops, order_matters, reachable
 from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 from dsl.emulator.translate.checked import Checked
@@ -83,7 +83,7 @@ class Compiler:
             plan = None
             if not quick:
                 thread, _ = self.source(entry_name)
-                plan = plan_of(function, loops(function), thread.coroutine, thread.spins)
+                plan = plan_of(function, thread.coroutine, thread.spins)
             if plan is not None:
                 thread = RegionCode(self.module, plan.function, places, self.place_of, plan)
             elif quick or not thread.coroutine:

@@ -22,7 +22,8 @@ _OWN = {
     "emu_exit": "void (ptr, i32)",
     "emu_run_block": "void (ptr, ptr)",
     "emu_frame": "ptr (ptr, i32, i64)",
-    "emu_leave": f"i32 (ptr, {_KEPT}, {_KEPT}, {_KEPT}, {_KEPT}, {_KEPT})",
+    "emu_leave": f"i32 (ptr, {_KEPT}, {_KEPT}, {_KEPT})",
+    "emu_trim": f"void (ptr, {_KEPT}, {_KEPT})",
     "emu_relaunch": "i32 (ptr, ptr, ptr, ptr)",
     "emu_take": "i32 (ptr)",
     # of check/

@@ -32,20 +32,31 @@ void *emu_frame(Context *ctx, u32 tid, u64 size) {
   return ctx->frames + rounded * tid;
 }
 
-// Take the threads marked in `leave` out of `active` (a byte a thread). NOBODY is left; or a BOX of coordinates below
-// `x`, `y`, `z`, which are set; or, RAGGED, others.
-u32 emu_leave(Context *ctx, u8 *active, const u8 *leave, u64 *x, u64 *y, u64 *z) {
-  u32 nx = ctx->block_dim[0], ny = ctx->block_dim[1], end[3] = {}, count = 0;
+// Take the threads outside of a box out of `active` (a byte a thread). `box` has the first coordinates of those inside,
+// x, y and z, then the ends.
+void emu_trim(Context *ctx, u8 *active, const u64 *box) {
+  u32 tid = 0;
+  for (u32 z = 0; z < ctx->block_dim[2]; ++z)
+    for (u32 y = 0; y < ctx->block_dim[1]; ++y)
+      for (u32 x = 0; x < ctx->block_dim[0]; ++x, ++tid)
+        active[tid] &= box[0] <= x && x < box[3] && box[1] <= y && y < box[4] && box[2] <= z && z < box[5];
+}
+
+// Take the threads marked in `leave` out of `active`, and those outside of `box`. NOBODY is left; or a BOX of threads,
+// which is set; or, RAGGED, others.
+u32 emu_leave(Context *ctx, u8 *active, const u8 *leave, u64 *box) {
+  emu_trim(ctx, active, box);
+  u32 nx = ctx->block_dim[0], ny = ctx->block_dim[1], first[3] = {~0u, ~0u, ~0u}, end[3] = {}, count = 0;
   for (u32 tid = 0; tid < ctx->threads; ++tid) {
     active[tid] &= leave[tid] ^ 1;
     if (!active[tid]) continue;
     const u32 place[3] = {tid % nx, tid / nx % ny, tid / nx / ny};
-    for (u32 i = 0; i < 3; ++i) end[i] = max(end[i], place[i] + 1);
+    for (u32 i = 0; i < 3; ++i) first[i] = min(first[i], place[i]), end[i] = max(end[i], place[i] + 1);
     ++count;
   }
   if (!count) return left::NOBODY;
-  if (end[0] * end[1] * end[2] != count) return left::RAGGED;
-  *x = end[0], *y = end[1], *z = end[2];
+  if ((end[0] - first[0]) * (end[1] - first[1]) * (end[2] - first[2]) != count) return left::RAGGED;
+  for (u32 i = 0; i < 3; ++i) box[i] = first[i], box[3 + i] = end[i];
   return left::BOX;
 }
 }

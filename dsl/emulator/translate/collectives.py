@@ -25,7 +25,9 @@ def meet(code, collective: Collective) -> None:
     number = code.region.number
     whole = code.cmp("eq", code.and_("%threads", 31), 0)
     if code.plan.leaves:
-        x, y, z = (code.get(f"%count_{axis}", "i64") for axis in "xyz")
+        x, y, z = (
+            code.sub(code.get(f"%end_{axis}", "i64"), code.get(f"%first_{axis}", "i64"), "i64") for axis in "xyz"
+        )
         left = code.mul(code.mul(x, y, "i64"), z, "i64")
         here = code.cmp("eq", left, "%wide_threads", "i64")
         even = code.xor(code.get("%degraded", "i1"), "true", "i1")
@@ -56,7 +58,10 @@ def _one_by_one(code, collective: Collective) -> None:
     for name, operand in (("b", collective.b), ("c", collective.c)):
         array = code.kept.array(f"given {name}", 32) if differs(operand) else "null"
         rest += f"ptr {array}, i32 {operand.value & 0xFFFFFFFF if isinstance(operand, Imm) else 0}, "
-    active = "%active" if code.plan.leaves else "null"
+    active = "null"
+    if code.plan.leaves:
+        active = "%active"
+        code.do("call void @emu_trim(ptr %ctx, ptr %active, ptr %box)")
     code.do(
         f"call void @emu_collect(ptr %ctx, i32 {collective.key}, ptr {active}, ptr {value}, i32 {width // 8}, {rest}"
         f"ptr {out}, ptr {pred})"

@@ -1,4 +1,4 @@
-"""Which threads a comparison of linear values picks: the first ones, one, or others."""
+"""Which threads a comparison of linear values picks: the first ones, the last ones, one, all but one, or others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dsl.emulator.ir.affine import Linear
 
-FIRST, ONE, OTHERS = "first", "one", "others"
+FIRST, LAST, ONE, BUT_ONE, OTHERS = "first", "last", "one", "but one", "others"
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 _LESS, _GREATER = frozenset({"lt", "le", "lo", "ls"}), frozenset({"gt", "ge", "hi", "hs"})
@@ -29,22 +29,28 @@ class Comparison:
         return self.is_signed and self.order not in _UNSIGNED
 
     @property
+    def ordinary(self) -> str:
+        """The order without how it compares."""
+        return _UNSIGNED.get(self.order, self.order)
+
+    @property
     def name(self) -> str:
         """The order as LLVM names it."""
         if self.order in ("eq", "ne"):
             return self.order
-        return ("s" if self.compares_signed else "u") + _UNSIGNED.get(self.order, self.order)
+        return ("s" if self.compares_signed else "u") + self.ordinary
 
     def negated(self) -> Comparison:
         """It holds where this one does not."""
-        return replace(self, order=_NEGATED[_UNSIGNED.get(self.order, self.order)], is_signed=self.compares_signed)
+        return replace(self, order=_NEGATED[self.ordinary], is_signed=self.compares_signed)
 
     def staying(self, holds: bool) -> str:
-        """The threads for which it holds, or does not: FIRST if they have the lowest coordinates."""
+        """The threads for which it holds, or does not: FIRST if they have the lowest coordinates, LAST the highest."""
         if self.order in ("eq", "ne"):
-            return ONE if (self.order == "eq") == holds else OTHERS
+            return ONE if (self.order == "eq") == holds else BUT_ONE
         signs = {_sign(x, y) for x, y in zip(self.a.strides, self.b.strides)} - {0}
-        return FIRST if signs <= {1 if (self.order in _LESS) == holds else -1} else OTHERS
+        up = 1 if (self.order in _LESS) == holds else -1
+        return FIRST if signs <= {up} else LAST if signs <= {-up} else OTHERS
 
 
 def _sign(a, b) -> int:

@@ -13,20 +13,23 @@ from dsl.emulator.translate.region import LANE
 from dsl.emulator.translate.scopes import Scope
 from dsl.emulator.translate.vector_loop import REDUCTION, loop
 
-_COUNTS = [(f"%count_{axis}", axis) for axis in "xyz"]
+BOX = [f"%{which}_{axis}" for which in ("first", "end") for axis in "xyz"]
+_FLIPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 def start(code, head: Builder) -> None:
-    """All threads are there: %active and %leave, a byte a thread, and the counts along each axis."""
+    """All threads are there: %active and %leave, a byte a thread; and %box, the first coordinates of those that are
+    left, then the ends. A thread is there that is in the box, and whose byte in %active is 1."""
     code.allocas += [f"  %{name} = alloca [{context.MAX_THREADS} x i8], align 64" for name in ("active", "leave")]
     for name, value in (("active", 1), ("leave", 0)):
         head.do(f"call void @llvm.memset.p0.i64(ptr align 64 %{name}, i8 {value}, i64 %wide_threads, i1 false)")
-    for count, axis in _COUNTS:
-        code.allocas.append(f"  {count} = alloca i64")
-        head.put(count, f"%wide_{axis}", "i64")
+    code.allocas.append("  %box = alloca [6 x i64]")
+    for place, (name, value) in enumerate(zip(BOX, ("0", "0", "0", "%wide_x", "%wide_y", "%wide_z"))):
+        head.do(f"{name} = getelementptr i64, ptr %box, i64 {place}")
+        head.put(name, value, "i64")
     for branch in sorted(code.plan.parted):
         code.allocas.append(f"  %before{branch} = alloca [{context.MAX_THREADS} x i8], align 64")
-        code.allocas += [f"  %before_{axis}{branch} = alloca i64" for axis in "xyz"]
+        code.allocas.append(f"  %before_box{branch} = alloca [6 x i64]")
         code.allocas += [f"  %{name}{branch} = alloca i1" for name in ("waits", "before_degraded")]
         head.put(f"%waits{branch}", "false", "i1")
 
@@ -56,7 +59,10 @@ def note_all(code, comparison: Comparison) -> None:
     n, body = f"{code.region.number}.leave", []
     if isinstance(code.region.leaver.guard, Not) != _stays_if_taken(code.region):
         comparison = comparison.negated()
-    _ask_ends(code, comparison)
+    if (axis := _axis(comparison)) is not None:
+        _cut(code, comparison, *axis)
+    else:
+        _ask_ends(code, comparison)
     with code.into(body, LANE):
         place = [f"%l{axis}{n}" for axis in "xyz"]
         if comparison.bits != 64:
@@ -65,30 +71,91 @@ def note_all(code, comparison: Comparison) -> None:
         flag = code.cmp(comparison.name, a, b, f"i{comparison.bits}")
         cell = code.op(f"getelementptr i8, ptr %leave, i64 %pos{n}")
         code.do(f"store i8 {code.cast('zext', flag, 'i1', 'i8')}, ptr {cell}")
-    counts = [code.add(last, 1, "i64") for last in code.last]
-    code.out += loop(n, counts, body, code.loop_metadata)
+    code.out += loop(n, code.first, ends(code), body, code.loop_metadata)
     Builder.start(code, f"after{n}")
+
+
+def ends(code) -> list[str]:
+    """The ends, by axis, of the coordinates of the threads that are left."""
+    return [code.add(last, 1, "i64") for last in code.last]
 
 
 def _ask_ends(code, comparison: Comparison) -> None:
     """Go to %stay if no thread leaves, as the least and the greatest values show."""
     order = comparison.negated()
-    if comparison.bits != 32 or order.order in ("eq", "ne"):
+    if comparison.bits != 32 or order.order == "eq":
         return
-    sides, flags = [], []
-    for form in (order.a, order.b):
-        wide = _widened(code, form, order.compares_signed)
-        sides.append(span_checks.extremes(code, wide))
-        if not form.uniform:  # no thread's value wraps around
-            low, high = (-1 << 31, (1 << 31) - 1) if order.compares_signed else (0, (1 << 32) - 1)
-            flags += [code.cmp("sge", sides[-1][0], low, "i64"), code.cmp("sle", sides[-1][1], high, "i64")]
-    (a_low, a_high), (b_low, b_high) = sides
-    a, b = (a_high, b_low) if order.order in ("lt", "le") else (a_low, b_high)
-    whole = code.cmp("s" + order.order, a, b, "i64")
-    for flag in flags:
-        whole = code.and_(whole, flag, "i1")
+    (a, b), even = _sides(code, order)
+    (a_low, a_high), (b_low, b_high) = (span_checks.extremes(code, side) for side in (a, b))
+    if order.order == "ne":
+        whole = code.or_(code.cmp("slt", a_high, b_low, "i64"), code.cmp("sgt", a_low, b_high, "i64"), "i1")
+    else:
+        ends_of = (a_high, b_low) if order.order in ("lt", "le") else (a_low, b_high)
+        whole = code.cmp("s" + order.order, *ends_of, "i64")
     n = code.region.number
-    code.do(f"br i1 {whole}, label %stay{n}, label %differ{n}")
+    code.do(f"br i1 {code.and_(whole, even, 'i1')}, label %stay{n}, label %differ{n}")
+    Builder.start(code, f"differ{n}")
+
+
+def _sides(code, order: Comparison) -> tuple[list[Linear], str]:
+    """Both sides of a comparison of 32 bits in 64 bits, and a flag: no thread's value wraps around."""
+    sides, even = [], "true"
+    least, most = (-1 << 31, (1 << 31) - 1) if order.compares_signed else (0, (1 << 32) - 1)
+    for form in (order.a, order.b):
+        sides.append(_widened(code, form, order.compares_signed))
+        if not form.uniform:
+            low, high = span_checks.extremes(code, sides[-1])
+            for flag in (code.cmp("sge", low, least, "i64"), code.cmp("sle", high, most, "i64")):
+                even = code.and_(even, flag, "i1")
+    return sides, even
+
+
+def _axis(comparison: Comparison) -> tuple[int, int] | None:
+    """The only axis along which the difference of both sides varies, by 1 or -1 a thread, and that step."""
+    pairs = list(zip(comparison.a.strides, comparison.b.strides))
+    if comparison.bits != 32 or not all(isinstance(each, int) for pair in pairs for each in pair):
+        return None
+    steps = [(axis, a - b) for axis, (a, b) in enumerate(pairs) if a != b]
+    return steps[0] if len(steps) == 1 and steps[0][1] in (1, -1) else None
+
+
+def _cut(code, comparison: Comparison, axis: int, step: int) -> None:
+    """Make the box smaller: go to %stay with the threads that stay, to %gone if there are none, and on if they do not
+    form a box, or if a value wraps around."""
+    n, order = code.region.number, comparison.negated()
+    (a, b), even = _sides(code, order)
+    whole = code.fresh("whole")
+    code.do(f"br i1 {even}, label %{whole}, label %differ{n}")
+    Builder.start(code, whole)
+    # Thread t of the axis stays if t `how` bound.
+    bound = code.sub(b.base, a.base, "i64") if step == 1 else code.sub(a.base, b.base, "i64")
+    how = order.ordinary if step == 1 else _FLIPPED[order.ordinary]
+    first, last = code.first[axis], code.last[axis]
+    low, high = first, code.add(last, 1, "i64")  # of those that stay
+    if how == "ne":
+        leaves = [code.cmp("eq", bound, each, "i64") for each in (first, last)]
+        inside = code.and_(code.cmp("sgt", bound, first, "i64"), code.cmp("slt", bound, last, "i64"), "i1")
+        edge = code.fresh("edge")
+        code.do(f"br i1 {inside}, label %differ{n}, label %{edge}")
+        Builder.start(code, edge)
+        low = code.select(leaves[0], code.add(first, 1, "i64"), low, "i64")
+        high = code.select(leaves[1], last, high, "i64")
+    after = code.add(bound, 1, "i64")
+    if how in ("gt", "ge", "eq"):
+        low = code.op(f"call i64 @llvm.smax.i64(i64 {low}, i64 {after if how == 'gt' else bound})")
+    if how in ("lt", "le", "eq"):
+        high = code.op(f"call i64 @llvm.smin.i64(i64 {high}, i64 {bound if how == 'lt' else after})")
+    some, cut = code.fresh("some"), code.fresh("cut")
+    code.do(f"br i1 {code.cmp('slt', low, high, 'i64')}, label %{some}, label %gone{n}")
+    Builder.start(code, some)
+    same = code.and_(code.cmp("eq", low, first, "i64"), code.cmp("sgt", high, last, "i64"), "i1")
+    code.do(f"br i1 {same}, label %stay{n}, label %{cut}")
+    Builder.start(code, cut)
+    if code.region.scope is not None:
+        _remember(code, code.region.scope)
+    for place, value in ((axis, low), (3 + axis, high)):
+        code.put(BOX[place], value, "i64")
+    code.branch(f"stay{n}")
     Builder.start(code, f"differ{n}")
 
 
@@ -108,7 +175,7 @@ def part(code, last) -> None:
     _ask(code, n)
     if scope is not None:
         _remember(code, scope)
-    left = code.op("call i32 @emu_leave(ptr %ctx, ptr %active, ptr %leave, ptr %count_x, ptr %count_y, ptr %count_z)")
+    left = code.op("call i32 @emu_leave(ptr %ctx, ptr %active, ptr %leave, ptr %box)")
     cases = f"i32 {numbers.left.NOBODY}, label %gone{n} i32 {numbers.left.RAGGED}, label %ragged{n}"
     code.do(f"switch i32 {left}, label %stay{n} [{cases}]")
     Builder.start(code, f"ragged{n}")
@@ -163,8 +230,7 @@ def _remember(code, scope: Scope) -> None:
     code.do(f"br i1 {code.get(f'%waits{k}', 'i1')}, label %{after}, label %{first}")
     Builder.start(code, first)
     _copy(code, f"%before{k}", "%active")
-    for count, axis in _COUNTS:
-        code.put(f"%before_{axis}{k}", code.get(count, "i64"), "i64")
+    _copy_box(code, f"%before_box{k}", "%box")
     code.put(f"%before_degraded{k}", code.get("%degraded", "i1"), "i1")
     code.put(f"%waits{k}", "true", "i1")
     code.branch(after)
@@ -179,8 +245,7 @@ def rejoin(code, scope: Scope) -> None:
     Builder.start(code, back)
     _copy(code, "%active", f"%before{k}")
     code.do("call void @llvm.memset.p0.i64(ptr align 64 %leave, i8 0, i64 %wide_threads, i1 false)")
-    for count, axis in _COUNTS:
-        code.put(count, code.get(f"%before_{axis}{k}", "i64"), "i64")
+    _copy_box(code, "%box", f"%before_box{k}")
     code.put("%degraded", code.get(f"%before_degraded{k}", "i1"), "i1")
     code.put(f"%waits{k}", "false", "i1")
     code.branch(after)
@@ -190,3 +255,7 @@ def rejoin(code, scope: Scope) -> None:
 def _copy(code, to: str, source: str) -> None:
     places = f"ptr align 64 {to}, ptr align 64 {source}"
     code.do(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 %wide_threads, i1 false)")
+
+
+def _copy_box(code, to: str, source: str) -> None:
+    code.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 48, i1 false)")

@@ -49,7 +49,8 @@ class RegionCode(Forms, Thread):
         self.single_thread = SingleThread(self)
         self.sites_of: dict[int, int] = {}
         self.metadata: list[str] = []
-        self.last: list[str] = []  # the last coordinates, by axis, of the threads that are left
+        self.first: list[str] = []  # the first coordinates, by axis, of the threads that are left
+        self.last: list[str] = []  # the last ones
         self.cold_text = ""  # the module of the functions that are seldom called
 
     # ** streams
@@ -203,8 +204,10 @@ class RegionCode(Forms, Thread):
         self.values.clear()
         self.checked.clear()
         self.lines, self.mode = self.region.head, HEAD
-        counts = [self.get(f"%count_{axis}", "i64") if self.plan.leaves else f"%wide_{axis}" for axis in "xyz"]
-        self.last = [self.sub(count, 1, "i64") for count in counts]
+        leaves = self.plan.leaves
+        self.first = [self.get(f"%first_{axis}", "i64") if leaves else "0" for axis in "xyz"]
+        ends = [self.get(f"%end_{axis}", "i64") if leaves else f"%wide_{axis}" for axis in "xyz"]
+        self.last = [self.sub(end, 1, "i64") for end in ends]
 
     def guard_of(self, instr: Instr) -> bool:
         form = self.of(instr.guard, 1)
@@ -308,8 +311,9 @@ class RegionCode(Forms, Thread):
                 Builder.start(self, f"head{number}")
             self.out += region.head
             if region.effects:
-                counts = [self.add(last, 1, "i64") for last in self.last]
-                self.out += vector_loop.loop(number, counts, region.top + region.lane, self.loop_metadata)
+                self.out += vector_loop.loop(
+                    number, self.first, leaving_threads.ends(self), region.top + region.lane, self.loop_metadata
+                )
                 Builder.start(self, f"after{number}")
                 self.out += region.after
             if (comparison := self._parting()) is not None:

@@ -131,6 +131,8 @@ class SingleThread:
                 self._thread(place, degraded, outs, last, slots, flag)
             self._hand_back(outs, slots, flag)
             code.branch("end")
+        if code.plan.leaves:
+            code.do("call void @emu_trim(ptr %ctx, ptr %active, ptr %box)")
         self._call(name, captured)
         if region.conditions:
             code.put("%degraded", code.or_(code.get("%degraded", "i1"), code.get("%wrapped", "i1"), "i1"), "i1")
@@ -221,14 +223,24 @@ class SingleThread:
 
     def _restored(self, name: str, bits: int) -> list[str]:
         """The base and strides of a register from its array. If it is no longer linear, nobody reads them."""
-        code = self.code
-        base = code.kept.load(name, bits, "0")
-        rows, step = [base], "1"
-        for axis, stride in zip("xyz", code.plan.classes[name]):
+        code, captured = self.code, self.code.kept.captured
+        first, ends = ["0"] * 3, [f"%wide_{axis}" for axis in "xyz"]
+        if code.plan.leaves:
+            first, ends = ([captured.value("i64", f"%{what}_{axis}") for axis in "xyz"] for what in ("first", "end"))
+        steps = ["1", "%wide_x", code.mul("%wide_x", "%wide_y", "i64")]
+        place = "0"
+        for step, coordinate in zip(steps, first):
+            if coordinate != "0":
+                place = code.add(place, code.mul(step, coordinate, "i64"), "i64")
+        base = value = code.kept.load(name, bits, place)
+        rows = []
+        for coordinate, end, step, stride in zip(first, ends, steps, code.plan.classes[name]):
             if stride == "?":
-                count = code.kept.captured.value("i64", f"%count_{axis}") if code.plan.leaves else f"%wide_{axis}"
-                several = code.cmp("ugt", count, 1, "i64")
-                other = code.kept.load(name, bits, code.select(several, step, 0, "i64"))
-                rows.append(code.sub(other, base, f"i{bits}"))
-            step = code.mul(step, f"%wide_{axis}", "i64")
-        return rows
+                several = code.cmp("ugt", code.sub(end, coordinate, "i64"), 1, "i64")
+                next_place = code.add(place, code.select(several, step, 0, "i64"), "i64")
+                stride = code.sub(code.kept.load(name, bits, next_place), value, f"i{bits}")
+                rows.append(stride)
+            if coordinate != "0" and stride != 0:
+                part = code.mul(code.resize(coordinate, 64, bits), stride, f"i{bits}")
+                base = code.sub(base, part, f"i{bits}")
+        return [base, *rows]

@@ -35,12 +35,14 @@ def extremes(code, form: Linear) -> tuple[str, str]:
     for axis, stride in enumerate(form.strides):
         if stride == 0:
             continue
-        reach = code.mul(code.last[axis], stride, "i64")
-        if isinstance(stride, int):
-            low, high = (low, code.add(high, reach, "i64")) if stride > 0 else (code.add(low, reach, "i64"), high)
-            continue
-        below, above = (code.op(f"call i64 @llvm.{how}.i64(i64 {reach}, i64 0)") for how in ("smin", "smax"))
-        low, high = code.add(low, below, "i64"), code.add(high, above, "i64")
+        near, far = (
+            "0" if place == "0" else code.mul(place, stride, "i64") for place in (code.first[axis], code.last[axis])
+        )
+        if not isinstance(stride, int):
+            near, far = (code.op(f"call i64 @llvm.{how}.i64(i64 {far}, i64 {near})") for how in ("smin", "smax"))
+        elif stride < 0:
+            near, far = far, near
+        low, high = (end if reach == "0" else code.add(end, reach, "i64") for end, reach in ((low, near), (high, far)))
     return low, high
 
 

@@ -18,6 +18,7 @@ from dsl.emulator.ir import affine
 from dsl.emulator.ir.affine import FLAT, Linear
 from dsl.emulator.ir.body import constant
 from dsl.emulator.ir.collective import Collective
+from dsl.emulator.ptx.analysis import loops
 from dsl.emulator.ptx.known_bits import SetBits
 from dsl.emulator.ptx.literals import float_bits
 from dsl.emulator.ptx.operands import LEAVES, reads, space_of, writes
@@ -39,7 +40,7 @@ from dsl.emulator.ptx.syntax import (
     type_of,
 )
 from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, EXCHANGE, LOAD, MOVES, NO_EFFECT, STORE, UPDATES
-from dsl.emulator.translate.comparison import FIRST, ONE, ORDERS, Comparison
+from dsl.emulator.translate.comparison import BUT_ONE, FIRST, LAST, ONE, ORDERS, Comparison
 from dsl.emulator.translate.literal_operands import with_literals
 from dsl.emulator.translate.predication import is_short, predicated
 from dsl.emulator.translate.scopes import Scope, differing, scopes_of
@@ -246,6 +247,7 @@ class _Analysis(Forms):
     def __init__(self, function: Function, plan: Plan):
         super().__init__()
         self.function, self.plan = function, plan
+        self.loops = loops(function)
         self.parameters = {each.name for each in function.params}
         self.changed = self.divergent = False
         self.position = 0
@@ -334,12 +336,18 @@ class _Analysis(Forms):
         """Threads take a branch differently."""
         compared = scope and self.compared.get(predicate_of(instr))
         stay = compared and compared.staying(scope.is_loop != isinstance(instr.guard, Not))
-        if stay == FIRST or (stay == ONE and not is_short(self.function, scope)):
+        if stay == FIRST:
             self.plan.parted.add(self.position)
         elif scope and is_short(self.function, scope):
             self.short.add(self.position)
+        elif stay in (LAST, ONE) or (stay == BUT_ONE and not self._repeats(scope)):
+            self.plan.parted.add(self.position)
         else:
             self.divergent = True
+
+    def _repeats(self, scope: Scope) -> bool:
+        """Whether the scope is in a loop: then the one thread that leaves it may be any."""
+        return any(start <= scope.branch <= end and start != scope.first for start, end in self.loops)
 
 
 def predicate_of(branch: Instr) -> str:
@@ -543,10 +551,10 @@ def _analysed(function: Function, parts: bool, own: Collection[int] = ()) -> tup
     return plan, analysis
 
 
-def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool, spins: bool = False) -> Plan | None:
+def plan_of(function: Function, meets: bool, spins: bool = False) -> Plan | None:
     """How an entry runs as regions; None where it must not, or where a loop round the whole body is as good.
 
-    `loops` has the positions of the first and the last item of each loop. `spins`: threads may wait for others in one.
+    `spins`: threads may wait for others in a loop.
     """
     function = with_literals(function)
     if not 0 < len(function.items) <= LARGEST or not _knows(function) or not _commute(function):
@@ -561,7 +569,8 @@ def plan_of(function: Function, loops: list[tuple[int, int]], meets: bool, spins
     if analysis.divergent or _array_bits(plan) > MOST_ARRAY_BITS:
         return None
     if not meets:
-        inside = [p for p in analysis.loose if any(a <= p <= b for a, b in loops)] if loops else analysis.loose
+        around = loops(function)
+        inside = [p for p in analysis.loose if any(a <= p <= b for a, b in around)] if around else analysis.loose
         if inside:
             return None
     return plan

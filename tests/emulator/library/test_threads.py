@@ -57,17 +57,41 @@ def test_nothing_of_an_earlier_block_is_left_when_threads_begin():
 def test_who_is_left_of_a_block_is_a_box_or_not(shape):
     block = Block(threads=int(np.prod(shape)))
     block.ctx.block_dim[:] = shape
-    places = [(x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])]
-    made = random.Random(3)
-    cases = [tuple(made.randrange(n + 1) for n in shape) for _ in range(20)]
-    for box in cases:
-        stays = [all(a < b for a, b in zip(place, box)) for place in places]
-        active, leave = np.ones(len(places), np.uint8), np.array([not each for each in stays], np.uint8)
-        ends = np.zeros(3, np.uint64)
-        at = ends.ctypes.data
-        got = block.leave(active.ctypes.data, leave.ctypes.data, at, at + 8, at + 16)
-        assert list(active) == stays
-        assert (got, tuple(ends)) == ((1, box) if any(stays) else (0, (0, 0, 0)))
-    active, leave = np.ones(len(places), np.uint8), np.zeros(len(places), np.uint8)
-    leave[0] = 1
-    assert block.leave(active.ctypes.data, leave.ctypes.data, at, at + 8, at + 16) == (2 if len(places) > 1 else 0)
+    places = np.stack(np.unravel_index(np.arange(block.ctx.threads), shape[::-1])[::-1], axis=1)
+    chosen = random.Random(3)
+
+    def threads_in(box):
+        return np.all((box[:3] <= places) & (places < box[3:]), axis=1)
+
+    def box():
+        return np.array([sorted(chosen.sample(range(n + 1), 2)) for n in shape], np.uint64).T.reshape(-1)
+
+    answers = set()
+    for round_ in range(60):
+        there = box()
+        stays = threads_in(box()) if round_ % 3 else np.array([chosen.random() < 0.7 for _ in places])
+        active, leave, found = np.ones(len(places), np.uint8), (~stays).astype(np.uint8), there.copy()
+        answer = block.leave(active.ctypes.data, leave.ctypes.data, found.ctypes.data)
+        left = places[threads_in(there) & stays]
+        np.testing.assert_array_equal(active, threads_in(there) & stays)
+        if len(left):
+            around = np.concatenate([left.min(axis=0), left.max(axis=0) + 1])
+            is_box = np.prod(around[3:] - around[:3]) == len(left)
+            assert (answer, list(found)) == ((1, list(around)) if is_box else (2, list(there)))
+        else:
+            assert answer == 0
+        answers.add(answer)
+    assert answers == {0, 1, 2}
+
+
+def test_threads_outside_of_a_box_are_taken_out():
+    block = Block(threads=24)
+    block.ctx.block_dim[:] = 4, 3, 2
+    active = np.ones((2, 3, 4), np.uint8)
+    active[0, 1, 2] = 0
+    box = np.array([1, 0, 0, 4, 2, 1], np.uint64)
+    block.trim(active.ctypes.data, box.ctypes.data)
+    wanted = np.zeros((2, 3, 4), np.uint8)
+    wanted[0:1, 0:2, 1:4] = 1
+    wanted[0, 1, 2] = 0
+    np.testing.assert_array_equal(active, wanted)

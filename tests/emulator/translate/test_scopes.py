@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dsl.emulator.ir.affine import Linear
-from dsl.emulator.translate.comparison import FIRST, ONE, ORDERS, Comparison
+from dsl.emulator.translate.comparison import BUT_ONE, FIRST, LAST, ONE, ORDERS, Comparison
 from tests.emulator.translate.both_ways import Pair
 
 HOLDS = {"lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__, "eq": int.__eq__, "ne": int.__ne__}
@@ -21,15 +21,17 @@ STRIDES = st.tuples(*[st.integers(-3, 3)] * 3)
 
 @given(st.sampled_from(sorted(HOLDS)), st.booleans(), st.integers(-9, 9), STRIDES, st.integers(-9, 9), STRIDES)
 def test_first_threads_have_the_lowest_coordinates(order, holds, a, a_strides, b, b_strides):
-    """If a thread stays, so does each thread of lower or equal coordinates."""
+    """If a thread stays, so does each thread of lower or equal coordinates; of the last threads, of higher ones."""
     staying = Comparison(order, Linear("?", a_strides), Linear("?", b_strides)).staying(holds)
-    assert (staying == ONE) <= (order in ("eq", "ne"))
-    if staying != FIRST:
+    assert (staying in (ONE, BUT_ONE)) == (order in ("eq", "ne"))
+    if staying not in (FIRST, LAST):
         return
     box = list(itertools.product(range(4), repeat=3))
     value = {at: (a + np.dot(at, a_strides), b + np.dot(at, b_strides)) for at in box}
     stay = {at for at in box if HOLDS[order](*map(int, value[at])) == holds}
-    assert all(low in stay for at in stay for low in itertools.product(*(range(each + 1) for each in at)))
+    for at in stay:
+        bounds = [range(each + 1) if staying == FIRST else range(each, 4) for each in at]
+        assert all(other in stay for other in itertools.product(*bounds))
 
 
 def test_a_negated_comparison_holds_otherwise():
@@ -119,12 +121,12 @@ NEXT:
     "setp.gt.u32 %p, %t, 12; @%p bra A; bar.sync 0;\nA:\n",
     "setp.gt.u32 %p, %t, 31; @%p bra A; shfl.sync.down.b32 %r, %t, 1, 31, -1;\nA:\n",
     "ld.global.u32 %k, [%g];\nA:\n shr.u32 %k, %k, 1; setp.ne.u32 %p, %k, 0; @%p bra A;",
-    "mov.u32 %k, 0;\nA:\n add.u32 %k, %k, 1; setp.lt.u32 %p, %k, %t; @%p bra A;",
+    "sub.u32 %j, %tx, %ty; mov.u32 %k, 0;\nA:\n add.u32 %k, %k, 1; setp.lt.s32 %p, %k, %j; @%p bra A;",
     "setp.gt.u32 %p, %t, 12; @%p bra A; ret;\nA:\n",
     "setp.gt.u32 %q, %n, 3; @%q bra B; setp.gt.u32 %p, %t, 12; @%p bra A;\nB:\n add.u32 %r, %r, 1;\nA:\n",
 ])  # fmt: skip
 def test_kernels_that_stay_coroutines(body):
-    """Threads meet in a scope, others than the first stay in a loop, a way leads into a scope or out of it."""
+    """Threads meet in a scope, others than the first or the last stay in a loop, a way leads into a scope or out of it."""
     Pair("mov.u32 %r, 0; mov.u32 %s, 0;" + body + BAR, regions=False)
 
 
