@@ -431,6 +431,8 @@ def _must_part(item: Instr, how, before: int) -> bool:
         return True
     if before & LOAD and item.traits & (STORE | UPDATES):
         return True
+    if before & STORE and _adds_in_order(item):  # it reads the sum so far before the threads
+        return True
     return how is FETCH and bool(before & (STORE | UPDATES))
 
 
@@ -488,19 +490,26 @@ def writers(function: Function) -> dict[str, list[Instr]]:
     return writers_by_name
 
 
-def _commute(function: Function) -> bool:
-    """Whether the order of all atomics is of no account: one operation on integers, whose results nobody reads."""
-    updates = [item for item in function.items if isinstance(item, Instr) and item.traits & UPDATES]
-    if not updates:
+def _keeps_order(function: Function, meets: bool) -> bool:
+    """Whether regions leave what all atomics give as it is: there is one operation on integers, or one sum of floats
+    that each thread adds to once, and nobody reads their results."""
+    places = [at for at, item in enumerate(function.items) if isinstance(item, Instr) and item.traits & UPDATES]
+    if not places:
         return True
+    updates = [function.items[at] for at in places]
     read = {reg.name for item in function.items if isinstance(item, Instr) for reg in reads(item)}
+    if any(reg.name in read for item in updates for reg in writes(item)):
+        return False
+    if len(updates) == 1 and _adds_in_order(updates[0]):
+        return not meets and not any(start <= places[0] <= end for start, end in loops(function))
     known = rules("COMMUTES")
     operations = {known[item.opcode](item) if item.opcode in known else None for item in updates}
-    return (
-        len(operations) == 1
-        and None not in operations
-        and not any(reg.name in read for item in updates for reg in writes(item))
-    )
+    return len(operations) == 1 and None not in operations
+
+
+def _adds_in_order(item: Instr) -> bool:
+    rule = rules("ADDS_IN_ORDER").get(item.opcode)
+    return rule is not None and rule(item)
 
 
 def _knows(function: Function) -> bool:
@@ -557,7 +566,7 @@ def plan_of(function: Function, meets: bool, spins: bool = False) -> Plan | None
     `spins`: threads may wait for others in a loop.
     """
     function = with_literals(function)
-    if not 0 < len(function.items) <= LARGEST or not _knows(function) or not _commute(function):
+    if not 0 < len(function.items) <= LARGEST or not _knows(function) or not _keeps_order(function, meets):
         return None
     own: dict[int, Instr] = {}
     plan, analysis = _analysed(function, meets and not spins)

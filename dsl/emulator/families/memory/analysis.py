@@ -29,5 +29,12 @@ def _commuting(instr: Instr) -> str | None:
     return next(iter(mods & _COMMUTING), None)
 
 
+def _in_order(instr: Instr) -> bool:
+    """Whether it is a sum of floats, which threads may add to one after another."""
+    mods = {*instr.mods}
+    return not mods & _ORDERED and "add" in mods and bool(mods & {"f32", "f64"})
+
+
+ADDS_IN_ORDER = {"atom": _in_order, "red": _in_order}
 COMMUTES = {"atom": _commuting, "red": _commuting}
 FORMS = {"cvta": _address_space}

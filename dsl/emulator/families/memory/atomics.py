@@ -41,6 +41,8 @@ def _one(body, instr, operation: str, pointer: str, operands: list[str]) -> str:
 def _combined(body, instr, operation: str, address, value: str) -> None:
     """All threads of a region update one place, and nobody reads what was there: combine their values, then update."""
     kind, bits, _, size_bytes = shape(instr)
+    if kind in FLOATS:
+        return _summed(body, instr, address, value)
     total = body.alloca(f"i{bits}")
     with body.before_threads():
         body.put(total, _neutral(operation, kind), f"i{bits}")
@@ -48,6 +50,20 @@ def _combined(body, instr, operation: str, address, value: str) -> None:
     with body.after_threads():
         pointer = host_address(body, instr, address, space_of(instr), size_bytes)
         _one(body, instr, operation, pointer, [body.get(total, f"i{bits}")])
+
+
+def _summed(body, instr, address, value: str) -> None:
+    """The same for a sum of f32 or f64: each thread adds to the sum so far, in the order of the threads."""
+    kind, bits, _, size_bytes = shape(instr)
+    total, llvm = body.alloca(floating.LLVM[kind]), floating.LLVM[kind]
+    with body.before_threads():
+        pointer = host_address(body, instr, address, space_of(instr), size_bytes)
+        old = body.op(f"load i{bits}, ptr {pointer}, align {size_bytes}")
+        body.put(total, floating.widen(body, old, kind), llvm)
+    body.put(total, body.op(f"fadd {llvm} {body.get(total, llvm)}, {floating.widen(body, value, kind)}"), llvm)
+    with body.after_threads():
+        new = floating.narrow(body, body.get(total, llvm), kind)
+        body.do(f"store i{bits} {new}, ptr {pointer}, align {size_bytes}")
 
 
 def _neutral(operation: str, kind: str) -> str:
