@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from dsl.emulator.ptx.analysis import back_edges, names
 from dsl.emulator.ptx.basic_blocks import BasicBlocks
 from dsl.emulator.ptx.operands import result
-from dsl.emulator.ptx.syntax import Addr, Function, Imm, Instr, Pair, Special, Sym, Vec
-from dsl.emulator.ptx.traits import ATOMIC, IDLE, IDLE_WITH_ZERO, LOAD, POLLS, REPEATS, STORE
+from dsl.emulator.ptx.syntax import FLOATS, Addr, Function, Imm, Instr, Pair, Special, Sym, Vec
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, IDLE, IDLE_WITH_ZERO, LOAD, MOVES, POLLS, REPEATS, STORE
 
 PATIENCE = 256
 _MADE_FOR_IT = frozenset({"volatile", "relaxed", "acquire"})
@@ -31,13 +31,15 @@ _CLOCKS = ("%clock", "%globaltimer")
 @dataclass(frozen=True)
 class Poll:
     """How a loop polls: the instruction that reads, whether it gives way at once, whether it does nothing but look,
-    whether it is idle; the positions of its items in the function."""
+    whether it is idle; the positions of its items in the function. `ends`: whether it ends as soon as no other thread
+    writes what it reads: it swaps, and expects what the round before has seen."""
 
     instr: Instr
     at_once: bool
     looks: bool
     idle: bool
     positions: frozenset[int]
+    ends: bool = False
 
 
 def polls(function: Function, functions: Mapping[str, Function] | None = None) -> dict[str, Poll]:
@@ -79,7 +81,9 @@ def _poll(loop: _Loop) -> Poll | None:
     elif instr is not None:
         idle = loop.looks and loop.ends_by_others()
         instr = loop.source_of(instr) if idle and wait is None else instr
-    return None if instr is None else Poll(instr, wait is not None, loop.looks, idle, loop.positions)
+    if instr is None:
+        return None
+    return Poll(instr, wait is not None, loop.looks, idle, loop.positions, loop.retries_a_swap())
 
 
 def _is_made_for_it(item: Instr) -> bool:
@@ -208,6 +212,37 @@ class _Loop:
             guards += [item.guard for item in self.items if item.opcode == "bra" and item.guard is not None]
             deciding = self._behind(guards)
         return next((item for item in deciding if item.traits & ATOMIC), None)
+
+    def retries_a_swap(self) -> bool:
+        """Whether it is `do old = cas(place, expected, f(expected)) while (old != expected), expected = old`.
+
+        It then ends in the round in which no other thread has written since the round before.
+        """
+        swaps = [item for item in self.items if item.traits & ATOMIC and "cas" in item.mods]
+        branches = [item for item in self.items if item.opcode == "bra"]
+        if len(swaps) != 1 or len(branches) != 1 or len(self.inside) != 1:
+            return False
+        (swap,), (branch,) = swaps, branches
+        if not all(item in (swap, branch) or item.traits & COMPUTES for item in self.items):
+            return False
+        old, address, expected, _ = swap.operands
+        tests = self.writers.get(getattr(branch.guard, "name", ""), ())
+        adopted = self.writers.get(getattr(expected, "name", ""), ())
+        if len(tests) != 1 or len(adopted) != 1 or self.writers.get(getattr(address.base, "name", "")):
+            return False
+        test, copy = tests[0], adopted[0]
+        order = [next(i for i, item in enumerate(self.items) if item is each) for each in (swap, test, copy, branch)]
+        return bool(
+            len(test.operands) == 3
+            and "ne" in test.mods
+            and not FLOATS.intersection(test.mods)
+            and test.operands[1:] in ([old, expected], [expected, old])
+            and copy.traits & MOVES
+            and copy.operands[1:] == [old]
+            and self.writers[old.name] == [swap]
+            and all(item.guard is None for item in (swap, test, copy))
+            and order == sorted(order)
+        )
 
     @property
     def looks(self) -> bool:

@@ -34,7 +34,8 @@ class Thread(Body):
     def __init__(self, module: Module, entry: Function, places: Places, place_of, seeded=False, quick=False):
         functions = reachable(module, entry)
         self.polls_by_function = {f.name: polls(f, module.functions) for f in functions}
-        self.gives_way, self.spins = seeded, seeded or any(self.polls_by_function.values())
+        waits = (poll for rows in self.polls_by_function.values() for poll in rows.values() if not poll.ends)
+        self.gives_way, self.spins = seeded, seeded or any(waits)
         clustered = is_clustered(functions)
         meets = (
             self.spins

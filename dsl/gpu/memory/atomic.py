@@ -173,8 +173,13 @@ def _address(pointer: Pointer) -> str:
 # --- what no instruction does ---------------------------------------------------------------------------------------
 
 
-def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) -> Numeric:
-    """`*pointer = change(*pointer)`, as a loop of compare-and-swaps on the word that holds the number."""
+def by_compare_and_swap(
+    pointer: Pointer, change: Callable[[Numeric], Numeric], unless: Callable[[Numeric], Any] | None = None
+) -> Numeric:
+    """`*pointer = change(*pointer)`, as a loop of compare-and-swaps on the word that holds the number.
+
+    `unless`: whether `change` leaves a number as it is, where that is common, as for a maximum; a load then does.
+    """
     dtype = pointer.dtype
     word, shift = _word_of(pointer)
     bits = mlir.i64 if dtype.width == 64 else mlir.i32
@@ -204,8 +209,18 @@ def by_compare_and_swap(pointer: Pointer, change: Callable[[Numeric], Numeric]) 
         seen, done = _swapped(word, old, with_value(old, change(value_in(old))), bits.width // 8)
         return seen, arithmetic.binary("xor", done, mlir.constant(1, mlir.i1), False)
 
-    first = mlir.load(word, bits, bits.width // 8)
-    return value_in(integer_power.loop([first, mlir.constant(1, mlir.i1)], lambda _held, go: go, step)[0])
+    if unless is None:
+        first, go = mlir.load(word, bits, bits.width // 8), mlir.constant(1, mlir.i1)
+    else:
+        first = _loaded(word, bits)
+        go = arithmetic.binary("xor", Boolean(unless(value_in(first))).ir(), mlir.constant(1, mlir.i1), False)
+    return value_in(integer_power.loop([first, go], lambda _held, go: go, step)[0])
+
+
+def _loaded(word: mlir.Value, bits: mlir.Type) -> mlir.Value:
+    """A relaxed load of scope gpu."""
+    attributes = {"ordering": mlir.int_attr(_MONOTONIC), "syncscope": mlir.string_attr("device")}
+    return mlir.result("llvm.load", bits, word, alignment=mlir.int_attr(bits.width // 8), **attributes)
 
 
 def _word_of(pointer: Pointer) -> tuple[mlir.Value, mlir.Value | None]:

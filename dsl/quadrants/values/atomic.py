@@ -55,7 +55,9 @@ def update(name: str, place: Lvalue, value: Any) -> Numeric:
     if name == "sub" and (core.is_float or core.width < 32):
         name, operand = "add", -operand
     if core.width < 32 or atomic.kind_of(name, core) is None:
-        return atomic.by_compare_and_swap(place.pointer(), lambda old: _combined(name, old, operand))
+        beyond = {"max": "gt", "min": "lt"}.get(name)
+        unless = None if beyond is None else lambda old: operate(beyond, old, operand)
+        return atomic.by_compare_and_swap(place.pointer(), lambda old: _combined(name, old, operand), unless)
     return atomic.update(name, place.pointer(), operand)
 
 

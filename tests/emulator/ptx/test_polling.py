@@ -131,6 +131,32 @@ def _polls(body: str) -> dict:
     return polls(prepare(parse(HEAD + body + "\nE: ret;\n}\n")).functions["k"])
 
 
+SWAP = """L: add.u32 %r2, %r1, 3; atom.relaxed.gpu.global.cas.b32 %r3, [%g], %r1, %r2; setp.ne.b32 %p, %r3, %r1;
+  {}@%p bra L;"""
+
+
+@pytest.mark.parametrize("body, ends", [
+    (SWAP.format("mov.b32 %r1, %r3; "), True),
+    (SWAP.format("mov.b32 %r1, %r3; ").replace("%r3, %r1;", "%r1, %r3;"), True),
+    (SWAP.format(""), False),  # what it expects stays as it is
+    (SWAP.format("mov.b32 %r1, %r2; "), False),
+    (SWAP.format("mov.b32 %r1, %r3; ").replace("[%g], %r1,", "[%g], 0,"), False),  # a lock
+    (SWAP.format("mov.b32 %r1, %r3; ").replace("ne", "eq"), False),
+    (SWAP.format("mov.b32 %r1, %r3; ").replace("@%p", "@!%p"), False),
+    (SWAP.format("mov.b32 %r1, %r3; ").replace("add", "ld.global.u32 %r9, [%g]; add"), False),
+    (SWAP.format("mov.b32 %r1, %r3; ").replace("add", "add.s64 %g, %g, 4; add"), False),
+    ("L: mov.b32 %r1, %r3; " + SWAP.format("").removeprefix("L: "), False),  # it compares what it has just copied
+])  # fmt: skip
+def test_a_loop_that_swaps_what_it_saw_ends_by_itself(body, ends):
+    (poll,) = _polls(body).values()
+    assert poll.ends == ends
+
+
+def test_swaps_of_many_threads_and_blocks_add_up():
+    body = "ld.global.u32 %r1, [%g]; " + SWAP.format("mov.b32 %r1, %r3; ")
+    assert launch(body, 50, 96)[0] == 3 * 50 * 96
+
+
 def test_any_number_of_tickets_is_not_a_deadlock():
     body = "L: atom.global.add.u32 %r1, [%g], 1; setp.lt.u32 %p, %r1, 2000000; @%p bra L;"
     assert launch(body, 1, 1)[0] == 2000001
