@@ -98,6 +98,69 @@ def resize(f, form: Linear, source: int, target: int, is_signed: bool) -> Linear
     return wide
 
 
+# ** parts of a value, by its bits: None where a carry may pass between them
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Bounds of a form: `mask` has the bits of its base that may be 1, `last` the greatest coordinates of a block."""
+
+    mask: int
+    last: tuple[int, int, int]
+
+    def added(self, strides) -> int:
+        """The most that strides add to the base."""
+        return sum(stride * last for stride, last in zip(strides, self.last))
+
+    def carries(self, strides, bit: int) -> bool:
+        """Whether the base and the strides may carry into a bit from below."""
+        return (self.mask & ((1 << bit) - 1)) + self.added(strides) >= 1 << bit
+
+
+def _split(form: Linear, reach: Reach, bit: int) -> tuple[tuple, tuple] | None:
+    """The strides that are multiples of 2^bit, and the others, which with the base stay below it."""
+    if not all(isinstance(stride, int) and stride >= 0 for stride in form.strides):
+        return None
+    upper = tuple(0 if stride % (1 << bit) else stride for stride in form.strides)
+    lower = tuple(stride - part for stride, part in zip(form.strides, upper))
+    return None if reach.carries(lower, bit) else (upper, lower)
+
+
+def below(f, form: Linear, reach: Reach, bit: int, bits: int) -> Linear | None:
+    """The bits of a value below one, the others as 0."""
+    if bit == bits:
+        return form
+    parts = _split(form, reach, bit)
+    return parts and Linear(_masked(f, form.base, (1 << bit) - 1, bits), parts[1])
+
+
+def from_bit(f, form: Linear, reach: Reach, bit: int, bits: int) -> Linear | None:
+    """The bits of a value from one on, the others as 0."""
+    parts = _split(form, reach, bit)
+    return parts and Linear(_masked(f, form.base, -1 << bit, bits), parts[0])
+
+
+def shift_right(f, form: Linear, reach: Reach, by: int, bits: int, is_signed: bool) -> Linear | None:
+    """A value without its lowest bits; `is_signed`: copies of its sign come in from above."""
+    parts = _split(form, reach, by)
+    if parts is None:
+        return None
+    ends = range(by, bits if is_signed else bits + 1)
+    if any(parts[0]) and all(reach.carries(form.strides, end) for end in ends):
+        return None  # it may wrap around
+    base, how = number(form.base), "ashr" if is_signed else "lshr"
+    if base is None:
+        shifted = f.op(f"{how} i{bits} {form.base}, {by}")
+    else:
+        shifted = str(signed((signed(base, bits) if is_signed else base & ((1 << bits) - 1)) >> by, bits))
+    return Linear(shifted, tuple(stride >> by for stride in parts[0]))
+
+
+def _masked(f, base: str, mask: int, bits: int) -> str:
+    value = number(base)
+    return f.op(f"and i{bits} {base}, {signed(mask, bits)}") if value is None else str(signed(value & mask, bits))
+
+
 # ** what the rules of families have in common
 
 

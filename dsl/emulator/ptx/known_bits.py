@@ -25,11 +25,18 @@ class SetBits:
     `rules` gives, by opcode, the mask of what an instruction of a type writes, perhaps with bits beyond its width.
 
     Registers must be written before they are read. A launch has the shape that `.reqntid` demands, or any: `.maxntid`
-    bounds nothing, for a launch is not held to it.
+    bounds nothing, for a launch is not held to it. `block` (1, 1, 1) gives the masks of what thread (0, 0, 0) computes.
     """
 
-    def __init__(self, function: Function, writers: dict[str, list[Instr]], rules: Mapping[str, Callable]):
-        self.block, self.writers, self.rules = function.reqntid or MAX_BLOCK, writers, rules
+    def __init__(
+        self,
+        function: Function,
+        writers: dict[str, list[Instr]],
+        rules: Mapping[str, Callable],
+        block: tuple[int, int, int] | None = None,
+    ):
+        self.block, self.writers, self.rules = block or function.reqntid or MAX_BLOCK, writers, rules
+        self.counts = function.reqntid  # of threads, if the function demands them
         self.known: dict[str, int] = {}
         self.open: set[str] = set()  # registers whose answer is being looked for
 
@@ -44,6 +51,8 @@ class SetBits:
             return operand.value & every
         if isinstance(operand, Special) and operand.name in ("%tid.x", "%tid.y", "%tid.z"):
             return up_to(self.block["xyz".index(operand.name[-1])] - 1) & every
+        if isinstance(operand, Special) and self.counts and operand.name in ("%ntid.x", "%ntid.y", "%ntid.z"):
+            return self.counts["xyz".index(operand.name[-1])] & every
         if isinstance(operand, Reg) and operand.bits >= bits:
             return self._register(operand) & every
         return every

@@ -118,6 +118,11 @@ class Forms:
         """Whether no bit may be 1 in both operands, as values of `bits`."""
         return self.plan.set_bits.apart(a, b, bits)
 
+    def reach(self, operand, bits: int) -> affine.Reach:
+        """What bounds the form of an operand, as a value of `bits`."""
+        plan = self.plan
+        return affine.Reach(plan.base_bits.of(operand, bits), tuple(count - 1 for count in plan.set_bits.block))
+
     def _special(self, operand: Special, bits: int, is_signed: bool) -> Linear | None:
         root, _, part = operand.name[1:].partition(".")
         if root == "tid" and part in tuple("xyz"):
@@ -215,6 +220,7 @@ class Plan:
     classes: dict = field(default_factory=dict)
     function: Function = field(default_factory=lambda: Function("", True))  # as it is translated
     set_bits: SetBits | None = None
+    base_bits: SetBits | None = None  # of thread (0, 0, 0)
     wraps: bool = False  # a widened value may wrap around for some threads
     leaves: bool = False  # some threads may leave before others, or wait for them
     scopes: dict[int, Scope] = field(default_factory=dict)  # of branches that have one, by position
@@ -554,7 +560,9 @@ def _analysed(function: Function, parts: bool, own: Collection[int] = ()) -> tup
     if plan.live[0]:
         return plan, None
     plan.scopes = scopes_of(function) if parts else {}
-    plan.set_bits = SetBits(function, writers(function), rules("SET_BITS"))
+    writers_by_name = writers(function)
+    plan.set_bits = SetBits(function, writers_by_name, rules("SET_BITS"))
+    plan.base_bits = SetBits(function, writers_by_name, rules("SET_BITS"), (1, 1, 1))
     analysis = _Analysis(function, plan)
     analysis.run()
     return plan, analysis

@@ -25,7 +25,7 @@ def kernel(body: str, demand: str) -> str:
     """out[place] = data[i]: place is linear in the thread whatever the body makes of i."""
     return f"""{HEADER}.visible .entry k(.param .u64 out, .param .u64 data, .param .u32 n)
 {demand} {{
-  .reg .b32 %t, %y, %b, %c, %i, %j, %n, %w, %h, %p32; .reg .b64 %out, %data, %o; .reg .pred %p; .reg .b16 %s;
+  .reg .b32 %t, %y, %b, %c, %i, %j, %n, %w, %h, %p32, %v<4>; .reg .b64 %out, %data, %o; .reg .pred %p; .reg .b16 %s;
   ld.param.u64 %out, [out]; ld.param.u64 %data, [data]; ld.param.u32 %n, [n];
   mov.u32 %t, %tid.x; mov.u32 %y, %tid.y; mov.u32 %c, %ctaid.x; mov.u32 %w, %ntid.x; mov.u32 %h, %ntid.y;
   {body}
@@ -67,6 +67,47 @@ def kernel(body: str, demand: str) -> str:
 ])  # fmt: skip
 def test_an_or_of_bits_that_are_apart_is_a_sum(demand, block, body, index, apart):
     """Against numpy, whether it is one or not; if not, threads whose address it makes do not run as a loop."""
+    run(demand, block, body, index, apart)
+
+
+FLAT = "mad.lo.u32 %v0, %c, %w, %t;"
+PARTS = f"{FLAT} shr.u32 %v1, %v0, 8; and.b32 %v2, %v0, 255; mad.lo.u32 %i, %v1, 512, %v2;"
+PLANE = "mad.lo.u32 %v0, %y, 32, %t;"
+
+
+@pytest.mark.parametrize("demand, block, body, index, is_linear", [
+    (".reqntid 128", (128, 1), PARTS, lambda c, y, t, n: (c * 128 + t >> 8) * 512 + (c * 128 + t) % 256, True),
+    (".reqntid 512", (512, 1), PARTS, lambda c, y, t, n: (c * 512 + t >> 8) * 512 + (c * 512 + t) % 256, False),
+    (".reqntid 96", (96, 1), PARTS, lambda c, y, t, n: (c * 96 + t >> 8) * 512 + (c * 96 + t) % 256, False),
+    ("", (128, 1), PARTS, lambda c, y, t, n: (c * 128 + t >> 8) * 512 + (c * 128 + t) % 256, False),
+    (".reqntid 128", (128, 1), f"{FLAT} div.u32 %v1, %v0, 256; rem.u32 %v2, %v0, 256; mad.lo.u32 %i, %v1, 512, %v2;",
+     lambda c, y, t, n: (c * 128 + t >> 8) * 512 + (c * 128 + t) % 256, True),
+    (".reqntid 128", (128, 1), f"{FLAT} div.u32 %i, %v0, 96;", lambda c, y, t, n: (c * 128 + t) // 96, False),
+    (".reqntid 128", (128, 1), f"{FLAT} mul.lo.u32 %v1, %v0, 8; shr.u32 %i, %v1, 1;",
+     lambda c, y, t, n: (c * 128 + t) * 4, True),
+    (".reqntid 128", (128, 1), "mad.lo.u32 %v0, %t, 8, 64; shr.s32 %v1, %v0, 1; and.b32 %i, 16383, %v1;",
+     lambda c, y, t, n: t * 4 + 32, True),
+    (".reqntid 64", (64, 1), "shl.b32 %v0, %t, 3; or.b32 %v1, %v0, 5; bfe.u32 %i, %v1, 2, 20;",
+     lambda c, y, t, n: t * 2 + 1, True),
+    (".reqntid 64", (64, 1), "shl.b32 %v0, %t, 3; or.b32 %v1, %v0, 5; bfe.u32 %i, %v1, 4, 20;",
+     lambda c, y, t, n: t >> 1, False),
+    (".reqntid 64", (64, 1), "shl.b32 %v0, %t, 3; or.b32 %v1, %v0, 5; bfe.u32 %i, %v1, 3, 6;",
+     lambda c, y, t, n: t, True),
+    (".reqntid 32, 4", (32, 4), f"{PLANE} shr.u32 %v1, %v0, 5; and.b32 %v2, %v0, 31; mad.lo.u32 %i, %v2, 4, %v1;",
+     lambda c, y, t, n: t * 4 + y, True),
+    (".reqntid 32, 4", (32, 4), f"{PLANE} and.b32 %i, %v0, 96;", lambda c, y, t, n: y * 32, True),
+    (".reqntid 32, 4", (32, 4), f"{PLANE} and.b32 %i, %v0, 33;", lambda c, y, t, n: (y * 32 + t) & 33, False),
+    (".reqntid 32", (32, 1), "and.b32 %v0, %n, -32; add.u32 %v1, %v0, %t; shr.u32 %v2, %v1, 5; add.u32 %i, %v2, %t;",
+     lambda c, y, t, n: (n >> 5) + t, True),
+    (".reqntid 32", (32, 1), "and.b32 %v0, %n, -16; add.u32 %v1, %v0, %t; shr.u32 %v2, %v1, 5; add.u32 %i, %v2, %t;",
+     lambda c, y, t, n: ((n & -16) + t >> 5) + t, False),
+])  # fmt: skip
+def test_shifts_and_masks_keep_apart_what_does_not_carry(demand, block, body, index, is_linear):
+    run(demand, block, body, index, is_linear)
+
+
+def run(demand, block, body, index, apart):
+    """data[index] against numpy; whether the kernel is made of regions."""
     threads, n = block[0] * block[1], 75
     rng = np.random.default_rng(3)
     data, out = rng.integers(0, 1 << 32, 1 << 14, dtype=np.uint32), np.zeros(GRID * threads, np.uint32)

@@ -59,6 +59,78 @@ def _shift(f, instr, kind):
     return affine.fits(instr, bits, affine.multiply(f, form, affine.Linear(str(affine.signed(1 << by, bits))), bits))
 
 
+def _constant(operand, bits: int) -> int | None:
+    return operand.value & ((1 << bits) - 1) if isinstance(operand, Imm) else None
+
+
+def _varying(f, operand, bits: int) -> affine.Linear | None:
+    """The form of an operand that differs between threads."""
+    form = f.of(operand, bits, False)
+    return None if form is None or form.uniform else form
+
+
+def _shift_right(f, instr, kind):
+    bits, by = TYPE_BITS[kind], _constant(instr.operands[2], 32)
+    form = _varying(f, instr.operands[1], bits)
+    if form is None or by is None or by >= bits:
+        return None
+    reach = f.reach(instr.operands[1], bits)
+    return affine.fits(instr, bits, affine.shift_right(f, form, reach, by, bits, kind in SIGNED))
+
+
+def _mask(f, instr, kind):
+    """and with one run of ones: the bits from its first to its last."""
+    bits = TYPE_BITS[kind]
+    for value, other in (instr.operands[1:3], instr.operands[2:0:-1]):
+        mask = _constant(other, bits)
+        form = _varying(f, value, bits) if mask else None
+        if form is not None and mask is not None:
+            first, end = (mask & -mask).bit_length() - 1, mask.bit_length()
+            reach = f.reach(value, bits)
+            if mask != (1 << end) - (1 << first):
+                return None
+            low = affine.below(f, form, reach, end, bits)
+            reach = affine.Reach(reach.mask & ((1 << end) - 1), reach.last)
+            return affine.fits(instr, bits, low and affine.from_bit(f, low, reach, first, bits))
+    return None
+
+
+def _extract(f, instr, kind):
+    """bfe of unsigned integers: bits from a place on."""
+    bits = TYPE_BITS[kind]
+    first, count = (_constant(operand, 8) for operand in instr.operands[2:4])
+    form = _varying(f, instr.operands[1], bits)
+    if form is None or first is None or count is None or kind in SIGNED or first >= bits:
+        return None
+    reach, end = f.reach(instr.operands[1], bits), min(first + count, bits)
+    low = affine.below(f, form, reach, end, bits)
+    reach = affine.Reach(reach.mask & ((1 << end) - 1), reach.last)
+    return affine.fits(instr, bits, low and affine.shift_right(f, low, reach, first, bits, False))
+
+
+def _power_of_two(f, instr, kind) -> int | None:
+    """n of an unsigned divisor 2^n."""
+    divisor = _constant(instr.operands[2], TYPE_BITS[kind])
+    return divisor.bit_length() - 1 if divisor and not divisor & (divisor - 1) and kind not in SIGNED else None
+
+
+def _quotient(f, instr, kind):
+    by, bits = _power_of_two(f, instr, kind), TYPE_BITS[kind]
+    form = _varying(f, instr.operands[1], bits)
+    if form is None or by is None:
+        return None
+    reach = f.reach(instr.operands[1], bits)
+    return affine.fits(instr, bits, affine.shift_right(f, form, reach, by, bits, False))
+
+
+def _remainder(f, instr, kind):
+    by, bits = _power_of_two(f, instr, kind), TYPE_BITS[kind]
+    form = _varying(f, instr.operands[1], bits)
+    if form is None or by is None:
+        return None
+    return affine.fits(instr, bits, affine.below(f, form, f.reach(instr.operands[1], bits), by, bits))
+
+
 def _negate(f, instr, kind):
     bits = TYPE_BITS[kind]
     form = f.of(instr.operands[1], bits, True)
@@ -76,7 +148,8 @@ def _select(f, instr, kind):
 
 FORMS = {
     "add": _sum("add"), "sub": _sum("sub"), "mul": _multiply, "mad": _multiply_add, "shl": _shift, "neg": _negate,
-    "selp": _select, "or": _union, "xor": _union,
+    "selp": _select, "or": _union, "xor": _union, "shr": _shift_right, "and": _mask, "bfe": _extract,
+    "div": _quotient, "rem": _remainder,
 }  # fmt: skip
 
 # ** bits: the mask of what an instruction of a type writes, perhaps with bits beyond its width
