@@ -40,6 +40,11 @@ class Comparison:
             return self.order
         return ("s" if self.compares_signed else "u") + self.ordinary
 
+    def axes(self, block: tuple[int, int, int]) -> int:
+        """Along how many axes the difference of the sides may vary, in a block of at most that shape."""
+        pairs = zip(self.a.strides, self.b.strides, block)
+        return sum(count > 1 and (not isinstance(a, int) or a != b) for a, b, count in pairs)
+
     def negated(self) -> Comparison:
         """It holds where this one does not."""
         return replace(self, order=_NEGATED[self.ordinary], is_signed=self.compares_signed)

@@ -40,7 +40,7 @@ from dsl.emulator.ptx.syntax import (
     type_of,
 )
 from dsl.emulator.ptx.traits import BARRIER, COMPUTES, CONVERTS, EXCHANGE, LOAD, MOVES, NO_EFFECT, STORE, UPDATES
-from dsl.emulator.translate.comparison import BUT_ONE, FIRST, LAST, ONE, ORDERS, Comparison
+from dsl.emulator.translate.comparison import BUT_ONE, FIRST, LAST, ONE, ORDERS, OTHERS, Comparison
 from dsl.emulator.translate.literal_operands import with_literals
 from dsl.emulator.translate.predication import is_short, predicated
 from dsl.emulator.translate.scopes import Scope, differing, scopes_of
@@ -119,9 +119,9 @@ class Forms:
         return self.plan.set_bits.apart(a, b, bits)
 
     def reach(self, operand, bits: int) -> affine.Reach:
-        """What bounds the form of an operand, as a value of `bits`."""
-        plan = self.plan
-        return affine.Reach(plan.base_bits.of(operand, bits), tuple(count - 1 for count in plan.set_bits.block))
+        """The bounds of the form of an operand, as a value of `bits`."""
+        x, y, z = self.plan.set_bits.block
+        return affine.Reach(self.plan.base_bits.of(operand, bits), (x - 1, y - 1, z - 1))
 
     def _special(self, operand: Special, bits: int, is_signed: bool) -> Linear | None:
         root, _, part = operand.name[1:].partition(".")
@@ -219,8 +219,8 @@ class Plan:
     labels: dict[str, int] = field(default_factory=dict)  # their positions
     classes: dict = field(default_factory=dict)
     function: Function = field(default_factory=lambda: Function("", True))  # as it is translated
-    set_bits: SetBits | None = None
-    base_bits: SetBits | None = None  # of thread (0, 0, 0)
+    set_bits: SetBits = field(init=False)
+    base_bits: SetBits = field(init=False)  # of thread (0, 0, 0)
     wraps: bool = False  # a widened value may wrap around for some threads
     leaves: bool = False  # some threads may leave before others, or wait for them
     scopes: dict[int, Scope] = field(default_factory=dict)  # of branches that have one, by position
@@ -250,9 +250,9 @@ class Plan:
 class _Analysis(Forms):
     """Walks the regions with bases and strides that are unknown, until the classes hold."""
 
-    def __init__(self, function: Function, plan: Plan):
+    def __init__(self, function: Function, plan: Plan, meets: bool):
         super().__init__()
-        self.function, self.plan = function, plan
+        self.function, self.plan, self.meets = function, plan, meets
         self.loops = loops(function)
         self.parameters = {each.name for each in function.params}
         self.changed = self.divergent = False
@@ -340,11 +340,16 @@ class _Analysis(Forms):
 
     def _part(self, instr: Instr, scope: Scope | None) -> None:
         """Threads take a branch differently."""
-        compared = scope and self.compared.get(predicate_of(instr))
+        if scope is None:
+            self.divergent = True
+            return
+        compared = self.compared.get(predicate_of(instr))
         stay = compared and compared.staying(scope.is_loop != isinstance(instr.guard, Not))
+        if compared and not self.meets and compared.axes(self.plan.set_bits.block) > 1:
+            stay = OTHERS  # they may be no box; threads that never meet run as well one by one
         if stay == FIRST:
             self.plan.parted.add(self.position)
-        elif scope and is_short(self.function, scope):
+        elif self.meets and is_short(self.function, scope):
             self.short.add(self.position)
         elif stay in (LAST, ONE) or (stay == BUT_ONE and not self._repeats(scope)):
             self.plan.parted.add(self.position)
@@ -552,7 +557,7 @@ def _array_bits(plan: Plan) -> int:
     return sum(max(plan.bits[name], 8) for name, strides in plan.classes.items() if strides != FLAT)
 
 
-def _analysed(function: Function, parts: bool, own: Collection[int] = ()) -> tuple[Plan, _Analysis | None]:
+def _analysed(function: Function, parts: bool, meets: bool, own: Collection[int] = ()) -> tuple[Plan, _Analysis | None]:
     """A plan, and how it was found; None where a register is read before it is set. `parts`: whether threads may wait
     for others at the end of scopes."""
     plan = Plan(function=function)
@@ -563,7 +568,7 @@ def _analysed(function: Function, parts: bool, own: Collection[int] = ()) -> tup
     writers_by_name = writers(function)
     plan.set_bits = SetBits(function, writers_by_name, rules("SET_BITS"))
     plan.base_bits = SetBits(function, writers_by_name, rules("SET_BITS"), (1, 1, 1))
-    analysis = _Analysis(function, plan)
+    analysis = _Analysis(function, plan, meets)
     analysis.run()
     return plan, analysis
 
@@ -577,10 +582,10 @@ def plan_of(function: Function, meets: bool, spins: bool = False) -> Plan | None
     if not 0 < len(function.items) <= LARGEST or not _knows(function) or not _keeps_order(function, meets):
         return None
     own: dict[int, Instr] = {}
-    plan, analysis = _analysed(function, meets and not spins)
+    plan, analysis = _analysed(function, not spins, meets)
     while analysis is not None and analysis.short:
         function = predicated(function, [plan.scopes[branch] for branch in analysis.short], plan.needed, own)
-        plan, analysis = _analysed(function, True, own)
+        plan, analysis = _analysed(function, True, meets, own)
     if analysis is None:
         return None  # a register is read before it is set
     if analysis.divergent or _array_bits(plan) > MOST_ARRAY_BITS:

@@ -94,6 +94,45 @@ def test_scopes(body):
         pair.same(block=block)
 
 
+INTERIOR = """mov.u32 %r, 0; setp.lt.s32 %p, %tx, 1; @%p bra A; setp.eq.s32 %p, %tx, 50; @%p bra A;
+  mul.wide.u32 %h, %tx, 4; add.s64 %h, %data, %h; ld.global.u32 %j, [%h+-4]; ld.global.u32 %k, [%h+4];
+  add.u32 %r, %j, %k; ld.global.u32 %j, [%h]; mad.lo.u32 %r, %j, 3, %r; add.u32 %r, %r, %n; xor.b32 %r, %r, 5;
+  shr.u32 %j, %r, 9; add.u32 %r, %r, %j; mul.lo.u32 %r, %r, 7; add.u32 %r, %r, 1;
+A:
+  st.global.u32 [%o], %r; ret;"""
+
+
+def test_threads_that_never_meet_wait_at_the_end_of_an_if():
+    """The points of a row that have two neighbours, then all of its points."""
+    out = Pair(INTERIOR).same(block=51, n=9, cut=80)
+    data = (np.arange(60, dtype=np.uint64) * 2654435761).astype(np.uint32)
+    value = data[:-2] + data[2:] + data[1:-1] * np.uint32(3) + np.uint32(9) ^ np.uint32(5)
+    value = (value + (value >> np.uint32(9))) * np.uint32(7) + np.uint32(1)
+    np.testing.assert_array_equal(out[1:50], value[:49])
+    assert out[0] == out[50] == 0
+
+
+def test_threads_that_never_meet_leave_a_loop_in_turn():
+    """Thread t sums its first t numbers."""
+    body = """mov.u32 %k, 0; mov.u32 %r, 0; mov.u64 %h, %data; setp.eq.u32 %p, %tx, 0; @%p bra A;
+B:
+  ld.global.u32 %j, [%h]; add.u32 %r, %r, %j; add.s64 %h, %h, 4; add.u32 %k, %k, 1; setp.ne.u32 %p, %k, %tx; @%p bra B;
+A:
+  st.global.u32 [%o], %r; ret;"""
+    out = Pair(body).same(block=70)
+    data = (np.arange(70, dtype=np.uint64) * 2654435761).astype(np.uint32)
+    np.testing.assert_array_equal(out[1:70], np.cumsum(data, dtype=np.uint32)[:69])
+
+
+@pytest.mark.parametrize("condition", [
+    "add.u32 %u, %tx, %ty; setp.gt.u32 %p, %u, 5;",  # a triangle is left
+    "and.b32 %u, %tx, 3; setp.gt.u32 %p, %u, 1;",
+])  # fmt: skip
+def test_threads_that_never_meet_run_one_by_one_if_they_do_not_form_a_box(condition):
+    body = f"{condition} mov.u32 %r, %t; @%p bra A; {'add.u32 %r, %r, 3; xor.b32 %r, %r, 9; ' * 8}\nA:\n"
+    Pair(body + "st.global.u32 [%o], %r; ret;", regions=False).same(block=(8, 8, 1))
+
+
 def test_a_region_of_a_comparison_alone_after_others_have_left():
     """Thread 0 is not there any more: linear registers are no longer kept as base and strides."""
     start = "mov.u32 %u, smem; mad.lo.u32 %u, %t, 4, %u; mov.u32 %r, 0; mov.u32 %s, 0; and.b32 %k, %t, 3;"
