@@ -129,7 +129,14 @@ def _rows(current: Program, domain: Domain, body: Callable, threads: int) -> Non
             _stride(first, count.load(), index.block_dim()[0] * index.grid_dim()[0], lambda k: body(domain.at(k)))
         else:
             task.grid = current.on_host(lambda: blocks_for(count, threads))
-            _where(operate("lt", first, Int32(count)), lambda: body(domain.at(first)))
+            _where(_below(first, count), lambda: body(domain.at(first)))
+
+
+def _below(first: Int32, count: Any) -> Any:
+    """Whether there is an iteration of this number."""
+    if is_dynamic(count):
+        return operate("lt", first, Int32(count))
+    return operate("lt", Uint32(first), Uint32(max(count, 0)))  # the compiler then knows that it is not negative
 
 
 @contextlib.contextmanager
