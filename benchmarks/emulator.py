@@ -5,6 +5,8 @@
 - s += x[k, t] * y[k] in a loop in 256 threads t, against numba's CUDA simulator and Triton's interpreter, each in its
   own process, numba also in its own environment, which uv makes (it wants another llvmlite).
 - y = a * x + y over 2^24 floats, against numpy with one temporary array.
+- Kernels over planes of 1024 x 1024 floats (plane_kernels.py): a copy, a stencil with guards, a sum in the order of
+  the threads, against numpy.
 - A barrier of 1024 threads, and of a cluster. A matrix product through shared memory, an mma. The same on one worker
   and on all.
 - Lanes that meet in shuffles, and atomics that many threads share (warp_kernels.py), against the same loops in C.
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import time
 
+import plane_kernels
 import readme_table
 import warp_kernels
 
@@ -312,6 +315,40 @@ def saxpy(samples: int, np) -> None:
                  note=f"{ours[0] / theirs[0]:.2f} of numpy's wall, {ours[1] / theirs[1]:.2f} of its CPU")  # fmt: skip
 
 
+def planes(samples: int, np) -> None:
+    """One worker; numpy's sum is `np.add.accumulate`, the only one of its sums that goes in order."""
+    os.environ["GPU_REPRO_WORKERS"] = "1"
+    side, rng = plane_kernels.SIDE, np.random.default_rng(1)
+    x = rng.random((side, side), np.float32)
+    y, other, flat = np.zeros_like(x), np.zeros_like(x), np.zeros(side * side, np.float32)
+    word = np.zeros(1, np.float32)
+
+    def stencil() -> None:
+        inner = other[1:-1, 1:-1]
+        np.add(x[:-2, 1:-1], x[2:, 1:-1], out=inner)
+        np.add(inner, x[1:-1, :-2], out=inner)
+        np.add(inner, x[1:-1, 2:], out=inner)
+        np.multiply(inner, np.float32(0.25), out=inner)
+
+    rows = {
+        "copy": (plane_kernels.COPY, y, lambda: np.copyto(other, x)),
+        "stencil of four neighbours": (plane_kernels.STENCIL, y, stencil),
+        "sum": (plane_kernels.SUM, word, lambda: np.add.accumulate(x.reshape(-1), out=flat)),
+    }
+    for name, (ptx, out, by_numpy) in rows.items():
+        kernel = Kernel(ptx)
+        y[:], other[:] = 0, 0
+        title(f"{name} of {side} x {side} floats")
+        theirs = least(samples, by_numpy)
+        ours = least(samples, lambda kernel=kernel, out=out: kernel((side * side // 128, 1, 1), (128, 1, 1), x, out))
+        show("numpy", *theirs)
+        show("emulator, one worker", *ours, note=f"{ours[1] / theirs[1]:.2f} of numpy's CPU")
+        assert (y == other).all()
+    word[:] = 0
+    kernel((side * side // 128, 1, 1), (128, 1, 1), x, word)
+    assert word[0] == flat[-1]
+
+
 def barrier(samples: int, np) -> None:
     for label, load in (("threads as loops", STRONG.replace(".volatile", "")), ("threads as coroutines", STRONG)):
         kernel, out, rows = Kernel(EXCHANGE.replace("{load}", load)), np.zeros(1024, np.uint32), []
@@ -481,6 +518,7 @@ def main() -> None:
 PARTS = {
     "loop": loop,
     "saxpy": saxpy,
+    "planes": planes,
     "barrier": barrier,
     "sgemm": sgemm,
     "cluster": cluster,
