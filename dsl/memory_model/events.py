@@ -24,6 +24,7 @@ class Proxy(IntEnum):
     CONSTANT = 1
     TEXTURE = 2
     SURFACE = 3
+    ASYNC = 4
 
 
 SCOPES = ("cta", "cluster", "gpu", "sys")  # from the narrowest
@@ -35,10 +36,15 @@ class Event:
     """One access, fence or arrival at a barrier.
 
     `place`: the memory, as something hashable; `address`: by which virtual address it is accessed, if it has several.
-    `order`: weak, relaxed, acquire or release of an access; sc, acq_rel, acquire, release, alias or proxy of a fence;
-    sync or arrive at a barrier. `scope` is one of SCOPES. `value` is what it reads or writes, as bits.
+    `order`: weak, begins (weak: an mbarrier), relaxed, acquire or release of an access; sc, acq_rel, acquire, release,
+    alias, proxy or mbarriers (their beginnings alone) of a fence; at a barrier sync, arrive, relaxed (an arrival that
+    needs a fence before it), wait (for those that meet the thread's last arrival) or meet (which orders no memory).
+    `scope` is one of SCOPES. `value` is what it reads or writes, as bits.
     `needs`: the reads (positions in the thread) on which its value, its address or its execution depends.
-    `site`: what names the instruction to whoever made the event.
+    At a barrier that counts some threads of its block unless they have ended, `value` has these as bits.
+    `site`: what names the instruction to whoever made the event. `region`: the kind of memory of an access; of a fence
+    of a proxy the only kind it is for, None for all. `is_counted`: it is atomic to all accesses of its place that are
+    counted too, whatever their scope.
     """
 
     kind: Kind
@@ -53,6 +59,9 @@ class Event:
     address: Hashable = None
     threads: int = 0  # how many the barrier counts
     until: int | None = None  # of an asynchronous access: the first event of its thread that comes after it
+    then: tuple[int, ...] = ()  # and the asynchronous events of its thread that come after it all the same
+    region: Hashable = None
+    is_counted: bool = False
 
     @property
     def is_strong(self) -> bool:

@@ -55,7 +55,7 @@ class Events:
         first, until = self.first[thread], self.events[i].until
         end = first + len(self.traces[thread].events)
         start = i + 1 if until is None else min(first + until, end)
-        return (1 << end) - (1 << start)
+        return (1 << end) - (1 << start) | sum(1 << first + n for n in self.events[i].then)
 
     def _relate(self) -> None:
         size, events = self.size, self.events
@@ -74,6 +74,9 @@ class Events:
         ]
         self.same_proxy = [self._those(lambda o, e=e: o.proxy == e.proxy) for e in events]
         self.morally_strong = [self._morally_strong_with(i) for i in range(size)]
+        counted = self._those(lambda e: e.is_counted)
+        self.mutual = rel.union(self.morally_strong, rel.within(self.same_place, counted, counted))
+        self.mutual = [row & ~(1 << i) for i, row in enumerate(self.mutual)]
         po_place = rel.both(self.po, self.same_address)
         strong_reads = self._those(lambda e: e.kind == Kind.READ and e.is_strong)
         strong_writes = self._those(lambda e: e.kind == Kind.WRITE and e.is_strong)
@@ -96,11 +99,17 @@ class Events:
         self.sc_fences = [i for i, e in enumerate(events) if e.kind == Kind.FENCE and e.order == "sc"]
         self.po_place = rel.both(self.po, self.same_place)
         self.has_proxies = any(e.address is not None or e.proxy for e in events)
+        self.begins = self._those(lambda e: e.kind == Kind.WRITE and e.order == "begins")
         self.generic = self._those(lambda e: e.proxy == Proxy.GENERIC)
         fences = self._those(lambda e: e.kind == Kind.FENCE and e.order == "proxy")
         self.alias_fences = self._those(lambda e: e.kind == Kind.FENCE and e.order == "alias")
         self.in_block = [self._in_block(i) for i in range(size)]
         self.to_proxy = rel.within(rel.both(self.same_proxy, self.in_block), fences, self.memory)
+        for i, event in enumerate(events):
+            if event.proxy == Proxy.ASYNC and fences >> i & 1:  # for the threads of all blocks
+                self.to_proxy[i] = self._those(
+                    lambda o, e=event: o.kind <= Kind.WRITE and o.proxy == Proxy.ASYNC and e.region in (None, o.region)
+                )
 
     def _updates(self, i: int) -> bool:
         after = self.events[i + 1] if i + 1 < self.size else None
@@ -164,7 +173,7 @@ class Events:
         if self.events[read].proxy or self.events[read].address is not None:
             return False
         later = self.po[write] if self.thread[write] != INITIAL else self.started
-        own = self.same_address[read] & self.writes & later & ~(1 << write)
+        own = self.same_address[read] & self.writes & later & ~(1 << write) & self.generic
         return any(self.po[j] >> read & 1 for j in rel.bits(own))
 
     def fence_orders(self) -> Iterator[Relation]:
@@ -177,13 +186,16 @@ class Events:
             if rel.is_acyclic(order):
                 yield order
 
-    def allowed(self, barriers: Relation, is_fine=lambda execution: True) -> Iterator[Consistent]:
-        """The executions of these events that satisfy the axioms. `barriers`: synchronisation by barriers."""
+    def allowed(
+        self, barriers: Relation, is_fine=lambda execution: True, of_mbarriers: Relation | None = None
+    ) -> Iterator[Consistent]:
+        """The executions of these events that satisfy the axioms. `barriers`: synchronisation by barriers;
+        `of_mbarriers`: more of it, which orders nothing but the writes that begin mbarriers."""
         for sources in self.sources():
             reads_from = rel.of_pairs(self.size, ((w, r) for r, w in enumerate(sources) if w >= 0))
             if not rel.is_acyclic(rel.union(reads_from, self.needs, self.update)):  # No-Thin-Air
                 continue
-            observed = rel.closure(rel.union(rel.both(self.morally_strong, reads_from), self.update))
+            observed = rel.closure(rel.union(rel.both(self.mutual, reads_from), self.update))
             observed = rel.within(observed, self.writes, self.reads)
             synchronizes = rel.both(
                 self.morally_strong, rel.then(rel.then(self.release_pattern, observed), self.acquire_pattern)
@@ -193,6 +205,9 @@ class Events:
                 if not rel.is_irreflexive(rel.then(fence_order, base)):  # Fence-SC
                     continue
                 preserved = self._preserved(base)
+                if of_mbarriers is not None:
+                    more = self._preserved(rel.closure(rel.union(base, of_mbarriers)))
+                    preserved = rel.union(preserved, rel.within(more, self.begins, -1))
                 cause = rel.union(preserved, rel.then(observed, preserved))
                 if not rel.is_irreflexive(rel.then(reads_from, cause)):  # Causality, of reads-from
                     continue
@@ -236,7 +251,7 @@ class Events:
         order = rel.closure(rel.union(caused, initial))
         if not rel.is_irreflexive(order):
             return
-        strong = rel.both(rel.within(self.morally_strong, self.writes, self.writes), self.same_place)
+        strong = rel.both(rel.within(self.mutual, self.writes, self.writes), self.same_place)
         open_pairs = [(a, b) for a, b in rel.pairs(strong) if a < b]
         yield from self._with_pairs(order, open_pairs)
 
@@ -258,7 +273,7 @@ class Events:
         from_reads = [row & ~(1 << i) for i, row in enumerate(from_reads)]
         if not rel.is_irreflexive(rel.then(from_reads, cause)):
             return False
-        strong = self.morally_strong
+        strong = self.mutual
         communication = rel.both(strong, rel.union(reads_from, coherence, from_reads))
         if not rel.is_acyclic(rel.union(communication, self.po_place if not self.has_proxies else self._own_order())):
             return False

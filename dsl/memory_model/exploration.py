@@ -1,8 +1,9 @@
 """The traces of each thread: run alone, with every value that its reads may give.
 
 A read may give what the place held before the kernel, what its own thread wrote last, and what a trace of another
-thread writes there. A value rests on a chain of reads, which has each read of an execution once at most: a value whose
-chain has more reads of a place than there are is not tried. So chains of atomic operations end.
+thread writes there; an asynchronous read also what its own thread writes later. A value rests on a chain of reads,
+which has each read of an execution once at most: a value whose chain has more reads of a place than there are is not
+tried. So chains of atomic operations end.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class _Thread:
     recorded: list[Recorded] = field(default_factory=list)
     reads: dict[Hashable, dict[Choices, set[int]]] = field(default_factory=dict)  # by place, by what was chosen before
     most_reads: Counter = field(default_factory=Counter)  # of one trace, by place
+    loose: set[tuple[Hashable, Choices]] = field(default_factory=set)  # of `reads`, those that are asynchronous
 
 
 class Explorer:
@@ -80,6 +82,8 @@ class Explorer:
         values = tuple(event.value for event in reads)
         for n, event in enumerate(reads):
             tried = thread.reads.setdefault(event.place, {}).setdefault(values[:n], {event.value})
+            if event.until is not None:
+                thread.loose.add((event.place, values[:n]))
             for value in recorded.own[n]:
                 self._try(thread, values[:n], tried, value)
 
@@ -95,15 +99,16 @@ class Explorer:
         most = sum((thread.most_reads for thread in self.threads), Counter())
         for thread in self.threads:
             for place, rows in thread.reads.items():
-                foreign = {
-                    value
-                    for writer, chains in self._chains.get(place, {}).items()
-                    if writer != thread.number
-                    for value, chain in chains.items()
-                    if all(count <= most[each] for each, count in chain.items())
-                }
+                foreign, own = set(), set()
+                for writer, chains in self._chains.get(place, {}).items():
+                    (own if writer == thread.number else foreign).update(
+                        value
+                        for value, chain in chains.items()
+                        if all(count <= most[each] for each, count in chain.items())
+                    )
                 for before, tried in rows.items():
-                    for value in sorted(foreign - tried):
+                    values = foreign | own if (place, before) in thread.loose else foreign
+                    for value in sorted(values - tried):
                         self._try(thread, before, tried, value)
 
     def _follow(self, number: int, recorded: Recorded) -> bool:
@@ -116,7 +121,7 @@ class Explorer:
                 chains = [
                     rows[event.value]
                     for writer, rows in self._chains.get(event.place, {}).items()
-                    if writer != number and event.value in rows
+                    if (writer != number or event.until is not None) and event.value in rows
                 ]
                 if event.value in recorded.own[len(of_read)]:
                     chains.append(own.get(event.place, {}).get(event.value, {}))

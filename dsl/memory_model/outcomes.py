@@ -110,7 +110,7 @@ class Search:
         return rest[::-1]
 
     def _is_atomic(self, event: Event) -> bool:
-        return event.is_update and event.place in self._atomic
+        return event.is_update and (event.is_counted or event.place in self._atomic)
 
     @cached_property
     def _atomic(self) -> set[Hashable]:
@@ -130,7 +130,7 @@ class Search:
         stuck = tuple(sorted(_waiting(chosen))) if fault < 0 else ()
         is_cut_short = bool(stuck) or fault >= 0
         users = _users(chosen)
-        several = {e.place for t in chosen for e in t.events if e.address is not None or e.until is not None}
+        several = _unordered(chosen)
         alone = {place for place, threads in users.items() if len(threads) == 1} - several
         own = {e.place: e.value for t in chosen for e in t.events if e.kind == Kind.WRITE and e.place in alone}
         open_places = [
@@ -145,9 +145,9 @@ class Search:
         kept = [_without(trace, alone) for trace in chosen]
         initial = {place: self.initial(place) for place in users.keys() - alone}
         events = Events([trace for trace, _ in kept], self.positions, initial)
-        barriers = self._barriers(events, [places for _, places in kept], met)
+        barriers, of_mbarriers = self._barriers(events, [places for _, places in kept], met)
         polled = [events.first[t] + i for t, (trace, _) in enumerate(kept) for i in trace.polled]
-        for execution in events.allowed(barriers, lambda each: _is_last(each, polled)):
+        for execution in events.allowed(barriers, lambda each: _is_last(each, polled), of_mbarriers):
             for final in [()] if is_cut_short else self._finals(own, open_places, events, execution):
                 if (final, stuck, fault) not in self._found:
                     self._found.add((final, stuck, fault))
@@ -167,14 +167,56 @@ class Search:
         for values in product(*last):
             yield self._final({**own, **dict(zip(places, values))})
 
-    def _barriers(self, events: Events, kept: list[dict[int, int]], met: Meetings) -> rel.Relation:
-        """An arrival synchronises with each wait of its group. PTX ISA 8.9.4"""
-        pairs = []
+    def _barriers(
+        self, events: Events, kept: list[dict[int, int]], met: Meetings
+    ) -> tuple[rel.Relation, rel.Relation | None]:
+        """An arrival synchronises with each wait of its group. PTX ISA 8.9.4. The second relation orders only the
+        writes that begin mbarriers: it comes from their fences before relaxed arrivals."""
+        pairs, of_mbarriers = [], []
         for group in met.groups:
             members = [events.first[thread] + kept[thread][i] for thread, i in group]
-            waits = [i for i in members if events.events[i].order == "sync"]
-            pairs += [(a, b) for a in members for b in waits if a != b]
-        return rel.of_pairs(events.size, pairs)
+            waits = [wait for i in members for wait in _waits(events, i)]
+            for member in members:
+                order = events.events[member].order
+                others = [wait for wait in waits if events.thread[wait] != events.thread[member]]
+                if order in ("sync", "arrive"):
+                    pairs += [(member, wait) for wait in others]
+                elif order == "relaxed":
+                    fences = [i for i in range(events.first[events.thread[member]], member) if _is_release(events, i)]
+                    plain = [i for i in fences if events.events[i].order != "mbarriers"]
+                    pairs += [(fence, wait) for fence in plain for wait in others]
+                    of_mbarriers += [(fence, wait) for fence in fences for wait in others]
+        second = rel.of_pairs(events.size, of_mbarriers) if of_mbarriers else None
+        return rel.of_pairs(events.size, pairs), second
+
+
+def _waits(events: Events, arrival: int) -> list[int]:
+    """The event at which the thread of an arrival waits for the others, if there is one."""
+    event, thread = events.events[arrival], events.thread[arrival]
+    if event.order == "sync":
+        return [arrival]
+    for i in range(arrival + 1, events.first[thread] + len(events.traces[thread].events)):
+        other = events.events[i]
+        if other.kind == Kind.BARRIER and other.place == event.place and other.scope == event.scope:
+            return [i] if other.order == "wait" else []
+    return []
+
+
+def _is_release(events: Events, i: int) -> bool:
+    """Whether a fence orders what is before it and a relaxed arrival of a cluster after it."""
+    event = events.events[i]
+    if event.kind != Kind.FENCE:
+        return False
+    return event.order == "mbarriers" or (event.releases and event.scope != "cta")
+
+
+def _unordered(chosen: Sequence[Trace]) -> set[Hashable]:
+    """The places whose accesses program order may not order: by several addresses, or asynchronously, unless that is
+    the only access."""
+    found = {e.place for t in chosen for e in t.events if e.address is not None}
+    loose = {e.place for t in chosen for e in t.events if e.until is not None and e.kind <= Kind.WRITE}
+    accesses = Counter(e.place for t in chosen for e in t.events if e.place in loose)
+    return found | {place for place in loose if accesses[place] > 1}
 
 
 def _stopped(chosen: Sequence[Trace], stuck: dict[int, int]) -> list[Trace]:
@@ -225,7 +267,8 @@ def _without(trace: Trace, places: set) -> tuple[Trace, dict[int, int]]:
         events.append(replace(event, needs=now))
     for i, event in enumerate(events):
         if event.until is not None:
-            events[i] = replace(event, until=sum(old < event.until for old in kept))
+            then = tuple(kept[n] for n in event.then if n in kept)
+            events[i] = replace(event, until=sum(old < event.until for old in kept), then=then)
     polled = frozenset(kept[i] for i in trace.polled if i in kept)
     return Trace(tuple(events), trace.end, polled), kept
 

@@ -15,9 +15,13 @@ REGISTERS = ".reg .b64 %a, %b, %d<8>; .reg .b32 %n, %r<16>; .reg .f32 %f<4>; .re
 
 class Explored:
     """A kernel of some threads on `words` words of 32 bits. It has the address of the words in %a, the address of the
-    thread's own word in %b, and the number of the thread among all threads in %n."""
+    thread's own word in %b, and the number of the thread among all threads in %n. `shape`: of the grid and a cluster,
+    where they are not rows of blocks."""
 
-    def __init__(self, body, grid=2, block=1, words=8, initial=(), cluster=1, declared="", functions="", **options):
+    def __init__(
+        self, body, grid=2, block=1, words=8, initial=(), cluster=1, declared="", functions="", shape=None, **options
+    ):
+        shapes = shape or ((grid, 1, 1), (cluster, 1, 1))
         ptx = f"""{HEADER}{functions}.visible .entry k(.param .u64 p) {{
 {REGISTERS} {declared}
 ld.param.u64 %a, [p]; mov.u32 %r14, %ctaid.x; mov.u32 %r15, %ntid.x; mov.u32 %n, %tid.x;
@@ -31,8 +35,8 @@ ret;
         self._memory = emulator.Memory()
         self._memory.register(self.data.ctypes.data, self.data.nbytes, "a")
         self.found = Outcomes(
-            emulator.load(ptx), "k", (grid, 1, 1), (block, 1, 1), [struct.pack("<Q", self.data.ctypes.data)],
-            self._memory, cluster=(cluster, 1, 1), **options,
+            emulator.load(ptx), "k", shapes[0], (block, 1, 1), [struct.pack("<Q", self.data.ctypes.data)],
+            self._memory, cluster=shapes[1], **options,
         )  # fmt: skip
         self.outcomes = list(self.found)
         assert [*self.data[: len(initial)]] == [*initial]

@@ -6,10 +6,12 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from dsl.emulator import families
 from dsl.emulator.diagnosis import frames
 from dsl.emulator.execute.outcomes import Outcomes, Place
 from dsl.emulator.machine import memory
 from dsl.emulator.ptx.syntax import SIGNED, Instr, type_of
+from dsl.emulator.ptx.traits import COPY, EXCHANGE
 from dsl.memory_model import relation as rel
 from dsl.memory_model.events import Event, Kind
 from dsl.memory_model.outcomes import Outcome
@@ -35,6 +37,8 @@ class Executions:
 
     def place(self, place: Place) -> str:
         """A place as the author knows it: `name[element]`, or a byte of shared memory."""
+        if place.block < -1:
+            return f"what lane {place.address % 32} gives"
         if place.block >= 0:
             return f"shared byte {place.address} of block {place.block}"
         near = memory.nearest(self.allocations, place.address)
@@ -54,7 +58,8 @@ class Executions:
         return self._steps[id(outcome)]
 
     def _steps_of(self, outcome: Outcome) -> list[dict[str, Any]]:
-        events, order = outcome.events, _in_order(outcome)
+        events = outcome.events
+        order = [i for i in _in_order(outcome) if not self._is_implicit(events.events[i])]
         numbers = {event: number for number, event in enumerate(order)}
         rows = []
         for i in order:
@@ -73,6 +78,10 @@ class Executions:
                 }
             )
         return rows
+
+    def _is_implicit(self, event: Event) -> bool:
+        """Whether it is the fence of a proxy with which a bulk copy ends."""
+        return event.kind == Kind.FENCE and bool(self.found.sites[event.site].traits & COPY)
 
     def _where(self, thread: int, site: int) -> dict[str, Any]:
         """A thread, and the place of an instruction in the author's file, or else in the PTX."""
@@ -108,8 +117,12 @@ class Executions:
 
 def value_of(event: Event, instr: Instr) -> str:
     """The value of an access as a number of the instruction's type."""
-    kind = type_of(instr)
     bits = 8 * event.place.size_bytes
+    if event.is_counted or event.order == "begins":
+        return families.named("traced", "word")[0](event.value)
+    if instr.traits & (COPY | EXCHANGE):
+        return "0x" + format(event.value, "x") if instr.traits & COPY else str(event.value)
+    kind = type_of(instr)
     if kind in _FLOATS:
         return repr(struct.unpack(_FLOATS[kind], event.value.to_bytes(bits // 8, "little"))[0])
     if kind.startswith("bf"):
@@ -122,7 +135,7 @@ def _does(event: Event) -> str:
     if event.kind == Kind.FENCE:
         return "fences"
     if event.kind == Kind.BARRIER:
-        return "arrives" if event.order == "arrive" else "waits"
+        return "arrives" if event.order in ("arrive", "relaxed") else "waits"
     return "reads" if event.kind == Kind.READ else "writes"
 
 

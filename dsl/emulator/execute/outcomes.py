@@ -21,7 +21,7 @@ from dsl.emulator.machine.numbers import told
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.syntax import Instr, Unsupported
 from dsl.emulator.translate import traced
-from dsl.memory_model.events import End, Event, Kind, Position, Trace
+from dsl.memory_model.events import End, Event, Kind, Position, Proxy, Trace
 from dsl.memory_model.exploration import Choices, Recorded, explore
 from dsl.memory_model.outcomes import Outcome, Search
 
@@ -32,9 +32,15 @@ _SIGNATURE = ctypes.CFUNCTYPE(
 )
 
 
+_REMOTE = 1 << 32  # an address below it is one in shared::cluster
+_NEVER = 1 << 30  # after all events of a thread
+_ABSENT = 1 << 64  # no value: what a lane gives in an exchange that it has not come to
+
+
 @dataclass(frozen=True, order=True)
 class Place:
-    """Bytes that a thread accesses: in global memory (block -1) a host address, else an offset in a block's memory."""
+    """Bytes that a thread accesses: in global memory (block -1) a host address, else an offset in a block's memory.
+    The value that a lane gives in an exchange has a place too: block -2 - n for the n-th warp of the launch."""
 
     block: int
     address: int
@@ -52,8 +58,11 @@ class _Recording:
     visits: dict[int, int] = field(default_factory=dict)
     last: dict[Place, int] = field(default_factory=dict)
     reads: list[int] = field(default_factory=list)  # positions of its reads
-    copied: dict[Place, list[int]] = field(default_factory=dict)  # by place that it copies to: all its values there
+    copied: dict[Place, list[int]] = field(default_factory=dict)  # by place: what its copies may have left there
     groups: list[list[int]] = field(default_factory=lambda: [[]])  # positions of copies; the last group is open
+    bulk_groups: list[list[int]] = field(default_factory=lambda: [[]])
+    flight: list[int] = field(default_factory=list)  # positions of the bulk copy that is being told
+    met: dict[int, int] = field(default_factory=dict)  # by mask: how many exchanges before, less 1
     end: End = End.DONE
     polled: frozenset[int] = frozenset()
     fault: int = -1
@@ -95,19 +104,26 @@ class Outcomes:
         self.sites: list[Instr] = self.launch.code.sites
         self.recordings: list[_Recording | None] = []
         self.failure: BaseException | None = None
-        self.faults: list[Fault] = []
+        self.faults: list[Fault | Unsupported] = []
         self._initial: dict[Place, int] = {}
-        clusters = [n // math.prod(cluster) for n in range(math.prod(grid))]
+        self._most_meetings = bound * len(self.sites) + 1  # of a thread
+        self.ranks: dict[tuple, int] = {}  # by cluster and rank in it: the block
+        clusters = []
+        for number, at in enumerate(itertools.product(*map(range, reversed(grid)))):
+            parts = [divmod(where, size) for where, size in zip(reversed(at), cluster)]
+            clusters.append(tuple(whole for whole, _ in parts))
+            (_, x), (_, y), (_, z) = parts
+            self.ranks[clusters[-1], (z * cluster[1] + y) * cluster[0] + x] = number
         self.positions = [
             Position(n // self.block_threads, clusters[n // self.block_threads], gpu_of(n // self.block_threads))
             for n in range(self.threads)
         ]
         self.traces, self.is_complete = explore(self.threads, self._run, most)
         self._refuse_overlaps()
-        self.search = Search(self.traces, self.positions, self.initial, lambda place: place.block < 0, most)
+        self.search = Search(self.traces, self.positions, self.initial, lambda place: place.block == -1, most)
 
     def __iter__(self) -> Iterator[Outcome]:
-        """Raises the Fault of an execution that has one."""
+        """Raises the Fault of an execution that has one, Unsupported where it comes to what the ISA leaves open."""
         for outcome in self.search.outcomes():
             if outcome.fault >= 0:
                 raise self.faults[outcome.fault]
@@ -170,7 +186,7 @@ class Outcomes:
         if what == told.ROUND:
             return self._round(recording, recording.heads[instr.line])
         recording.visits[site] = visits = recording.visits.get(site, 0) + 1
-        if visits > self.bound or len(recording.reads) >= MOST_READS:
+        if visits > self.bound or len(recording.reads) + _reads_of(what, fields) > MOST_READS:
             recording.end = End.CUT
             return False
         if what == told.READ:
@@ -181,8 +197,14 @@ class Outcomes:
             self._fence(recording, site)
         elif what == told.COPY:
             self._copy(recording, ctx, thread, fields, site)
+        elif what == told.BULK:
+            self._bulk(recording, ctx, thread, fields, site)
+        elif what == told.MEET:
+            return self._meet(recording, ctx, thread, fields, site)
         elif what == told.COMMIT:
-            recording.groups.append([])
+            (recording.bulk_groups if instr.traits & traits.BULK else recording.groups).append([])
+        elif what == told.WAIT and instr.traits & traits.BULK:
+            self._wait_for_bulk(recording, fields[told.EXTRA], "read" in instr.mods, site)
         elif what == told.WAIT:
             self._wait(recording, fields[told.EXTRA])
         else:
@@ -199,8 +221,10 @@ class Outcomes:
         recording.end, recording.polled = End.WAITING, frozenset(reads)
         return False
 
-    def _place(self, ctx, thread: int, address: int, size_bytes: int) -> Place | None:
+    def _place(self, ctx, thread: int, address: int, size_bytes: int, site: int) -> Place | None:
         """None for local memory."""
+        if address < _REMOTE:
+            return self._place_of_another(ctx, address, size_bytes, site)
         if ctx.smem <= address < ctx.smem + ctx.smem_bytes:
             place = Place(ctx.block, address - ctx.smem, size_bytes)
             self._initial[place] = (1 << 8 * size_bytes) - 1  # as launches here begin with
@@ -212,12 +236,26 @@ class Outcomes:
             self._initial[place] = int.from_bytes(ctypes.string_at(address, size_bytes), "little")
         return place
 
+    def _place_of_another(self, ctx, address: int, size_bytes: int, site: int) -> Place:
+        """The place of an address in shared::cluster that names a block."""
+        rank, offset = (address >> context.RANK_SHIFT) - 1, address & (1 << context.RANK_SHIFT) - 1
+        block = self.ranks.get((self.positions[ctx.block * self.block_threads].cluster, rank))
+        if block is None or offset + size_bytes > ctx.smem_bytes or offset % size_bytes:
+            fix = "use the rank of a block of the cluster, and an aligned address in its shared memory"
+            raise self._refusal(self.sites[site], f"there is no such place in the shared memory of rank {rank}", fix)
+        place = Place(block, offset, size_bytes)
+        self._initial[place] = (1 << 8 * size_bytes) - 1
+        return place
+
+    def _refusal(self, instr: Instr, why: str, fix: str) -> Unsupported:
+        return Unsupported(instr.name, instr.line, self.launch.program.place_of(instr.loc), why, instr.text, fix)
+
     def _needs(self, recording: _Recording, mask: int) -> frozenset[int]:
         return frozenset(i for n, i in enumerate(recording.reads) if mask >> n & 1)
 
     def _read(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
         size_bytes = fields[told.SIZE]
-        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes)
+        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes, site)
         if place is None:
             data = ctypes.string_at(fields[told.ADDRESS], size_bytes)
             fields[told.VALUE] = int.from_bytes(data, "little")
@@ -227,33 +265,49 @@ class Outcomes:
         value = self._chosen(recording, place)
         order, scope = _strength(instr)
         order = {"acq_rel": "acquire", "release": "relaxed"}.get(order, order)
-        needs, is_update = self._needs(recording, fields[told.NEEDS]), bool(instr.traits & traits.UPDATES)
+        needs, is_update = self._needs(recording, fields[told.NEEDS]), _is_update(instr)
+        event = Event(
+            Kind.READ, place, order, scope, value, needs, site, is_update, region=_region(place),
+            is_counted=_is_of_mbarrier(instr),
+        )  # fmt: skip
+        if instr.traits & traits.COPY:  # the copy that signals the mbarrier: an implicit fence of the proxy comes first
+            fence = len(recording.events)
+            for i in recording.flight:
+                recording.events[i] = replace(recording.events[i], then=(*recording.events[i].then, fence))
+            recording.flight = []
+            recording.events.append(
+                Event(
+                    Kind.FENCE, order="proxy", proxy=Proxy.ASYNC, site=site, until=_NEVER, then=(fence + 1, fence + 2)
+                )
+            )
+            event = replace(event, until=_NEVER, then=(fence + 2,))
         recording.reads.append(len(recording.events))
-        recording.events.append(Event(Kind.READ, place, order, scope, value, needs, site, is_update))
+        recording.events.append(event)
         fields[told.VALUE], fields[told.NEEDS] = value, 1 << number
 
-    def _chosen(self, recording: _Recording, place: Place) -> int:
-        """The value of the next read, of this place."""
+    def _chosen(self, recording: _Recording, place: Place, *more: int) -> int:
+        """The value of the next read, of this place; `more`: what it may see besides."""
         number, own = len(recording.reads), recording.last.get(place, self._initial[place])
-        recording.own.append((own, *(value for value in recording.copied.get(place, ()) if value != own)))
+        others = dict.fromkeys((*recording.copied.get(place, ()), *more))
+        recording.own.append((own, *(value for value in others if value != own)))
         return recording.choices[number] if number < len(recording.choices) else own
 
     def _copy(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
         """A piece of cp.async: a read and a write that come at any time until the thread waits for them."""
-        never, size_bytes, value = 1 << 30, fields[told.SIZE], 0
+        size_bytes, value = fields[told.SIZE], 0
         needs = self._needs(recording, fields[told.NEEDS])
-        source = self._place(ctx, thread, fields[told.EXTRA], size_bytes) if fields[told.EXTRA] else None
+        source = self._place(ctx, thread, fields[told.EXTRA], size_bytes, site) if fields[told.EXTRA] else None
         if source is not None:
             value, read = self._chosen(recording, source), len(recording.events)
             recording.reads.append(read)
             recording.groups[-1].append(read)
-            recording.events.append(Event(Kind.READ, source, value=value, needs=needs, site=site, until=never))
+            recording.events.append(Event(Kind.READ, source, value=value, needs=needs, site=site, until=_NEVER))
             needs |= {read}
-        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes)
+        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes, site)
         assert place is not None, "cp.async writes shared memory"
-        recording.copied.setdefault(place, [recording.last.get(place, self._initial[place])]).append(value)
+        recording.copied.setdefault(place, []).append(value)
         recording.groups[-1].append(len(recording.events))
-        recording.events.append(Event(Kind.WRITE, place, value=value, needs=needs, site=site, until=never))
+        recording.events.append(Event(Kind.WRITE, place, value=value, needs=needs, site=site, until=_NEVER))
 
     def _wait(self, recording: _Recording, kept: int) -> None:
         """The thread waits for all groups but the last `kept` that are closed."""
@@ -262,15 +316,91 @@ class Outcomes:
         for position in (position for group in done for position in group):
             event = recording.events[position] = replace(recording.events[position], until=now)
             if event.kind == Kind.WRITE:
+                recording.copied[event.place].append(recording.last.get(event.place, self._initial[event.place]))
                 recording.last[event.place] = event.value
         recording.groups = recording.groups[len(done) :]
+
+    def _bulk(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
+        """The accesses of a bulk copy, in pieces: by the async proxy, at any time until something ends the copy."""
+        needs, piece = self._needs(recording, fields[told.NEEDS]), fields[told.VALUE]
+        flight: list[int] = []
+        for offset in range(0, fields[told.SIZE], piece):
+            source = self._place(ctx, thread, fields[told.EXTRA] + offset, piece, site)
+            target = self._place(ctx, thread, fields[told.ADDRESS] + offset, piece, site)
+            assert source is not None, "a bulk copy reads no local memory"
+            assert target is not None, "a bulk copy writes no local memory"
+            value, read = self._chosen(recording, source, self._initial[source]), len(recording.events)
+            recording.copied.setdefault(target, []).append(value)
+            recording.reads.append(read)
+            flight += [read, read + 1]
+            how = {"site": site, "until": _NEVER, "proxy": Proxy.ASYNC, "value": value}
+            recording.events += [
+                Event(Kind.READ, source, needs=needs, region=_region(source), then=(read + 1,), **how),
+                Event(Kind.WRITE, target, needs=needs | {read}, region=_region(target), **how),
+            ]
+        if "bulk_group" in self.sites[site].mods:
+            recording.bulk_groups[-1] += flight
+        else:
+            recording.flight = flight
+
+    def _wait_for_bulk(self, recording: _Recording, kept: int, only_reads: bool, site: int) -> None:
+        """The thread waits for its groups of bulk copies but the last `kept`. A fence of the proxy follows."""
+        closed, now = recording.bulk_groups[:-1], len(recording.events)
+        for position in (position for group in closed[: max(len(closed) - kept, 0)] for position in group):
+            event = recording.events[position]
+            if event.until == _NEVER and (event.kind == Kind.READ or not only_reads):
+                recording.events[position] = replace(event, until=now)
+        recording.events.append(Event(Kind.FENCE, order="proxy", proxy=Proxy.ASYNC, site=site))
+
+    def _meet(self, recording: _Recording, ctx, thread: int, fields, site: int) -> bool:
+        """A lane gives its value to the others of its mask, and reads the ones that it asks for; whether it goes on."""
+        instr, warp, lane = self.sites[site], thread // 32, thread % 32
+        here = (1 << min(32, self.block_threads - 32 * warp)) - 1
+        mask, asked = fields[told.ADDRESS] & here, fields[told.EXTRA]
+        if not mask >> lane & 1:
+            fix = "let the mask have the lane that executes it"
+            raise self._refusal(instr, f"lane {lane} is not in its mask", fix)
+        number = recording.met[mask] = recording.met.get(mask, -1) + 1
+        warp_number = -2 - (ctx.block * -(-self.block_threads // 32) + warp)
+
+        def place_of(which: int) -> Place:
+            place = Place(warp_number, (mask * self._most_meetings + number) * 32 + which, 8)
+            self._initial[place] = _ABSENT
+            return place
+
+        own, needs = place_of(lane), self._needs(recording, fields[told.NEEDS])
+        recording.last[own] = fields[told.VALUE]
+        recording.events += [
+            Event(Kind.WRITE, own, "relaxed", "cta", fields[told.VALUE], needs, site),
+            Event(Kind.BARRIER, ("warp", warp, mask), "meet", value=mask << thread - lane, site=site),
+        ]
+        if not asked & mask and asked:  # a lane that takes no part
+            asked = 1 << lane
+        answer, marks, is_vote = 0, 0, fields[told.SIZE]
+        for which in (n for n in range(32) if asked & mask & 1 << n):
+            place = place_of(which)
+            value, at = self._chosen(recording, place), len(recording.reads)
+            recording.reads.append(len(recording.events))
+            recording.events.append(Event(Kind.READ, place, "relaxed", "cta", value, needs, site))
+            if value == _ABSENT:
+                why = f"it asks lane {which}, which has exited in some execution"
+                self.faults.append(self._refusal(instr, why, "ask lanes that take part"))
+                recording.end, recording.fault = End.FAILED, len(self.faults) - 1
+                recording.polled = frozenset({len(recording.events) - 1})
+                return False
+            answer |= value << which if is_vote else value
+            marks |= 1 << at
+        if is_vote:
+            answer |= mask << 32
+        fields[told.VALUE], fields[told.NEEDS] = answer, marks
+        return True
 
     def _write(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
         if fields[told.EXTRA]:  # a compare-and-swap that found another value
             fields[told.NEEDS] = 0
             return
         size_bytes = fields[told.SIZE]
-        place, value = self._place(ctx, thread, fields[told.ADDRESS], size_bytes), fields[told.VALUE]
+        place, value = self._place(ctx, thread, fields[told.ADDRESS], size_bytes, site), fields[told.VALUE]
         if place is None:
             ctypes.memmove(fields[told.ADDRESS], value.to_bytes(8, "little"), size_bytes)
             return
@@ -278,16 +408,29 @@ class Outcomes:
         instr = self.sites[site]
         order, scope = _strength(instr)
         order = {"acq_rel": "release", "acquire": "relaxed"}.get(order, order)
-        needs, is_update = self._needs(recording, mask), bool(instr.traits & traits.UPDATES)
+        needs, is_update = self._needs(recording, mask), _is_update(instr)
+        event = Event(
+            Kind.WRITE, place, order, scope, value, needs, site, is_update, region=_region(place),
+            is_counted=is_update and _is_of_mbarrier(instr),
+        )  # fmt: skip
+        if instr.traits & traits.COPY:
+            recording.copied.setdefault(place, []).append(value)
+            recording.events.append(replace(event, until=_NEVER))
+            return
         recording.last[place] = value
-        if place in recording.copied:
-            recording.copied[place].append(value)
-        recording.events.append(Event(Kind.WRITE, place, order, scope, value, needs, site, is_update))
+        recording.events.append(event)
 
     def _fence(self, recording: _Recording, site: int) -> None:
         instr = self.sites[site]
-        if "proxy" in instr.mods or "mbarrier_init" in instr.mods:  # of accesses that the model does not have
+        if "mbarrier_init" in instr.mods:
+            recording.events.append(Event(Kind.FENCE, order="mbarriers", scope="cluster", site=site))
             return
+        if "proxy" in instr.mods:
+            if any(m.startswith("async") for m in instr.mods):
+                regions = {r for r in ("global", "shared") for m in instr.mods if r in m.split("::")}
+                region = regions.pop() if regions else None
+                recording.events.append(Event(Kind.FENCE, order="proxy", proxy=Proxy.ASYNC, site=site, region=region))
+            return  # the others are of accesses that the model does not have
         order, scope = _strength(instr)
         recording.events.append(Event(Kind.FENCE, order=order, scope=scope, site=site))
 
@@ -295,12 +438,27 @@ class Outcomes:
         instr = self.sites[site]
         place: Any = fields[told.VALUE]
         threads = fields[told.EXTRA]
+        if instr.traits & traits.CLUSTER:
+            how = "wait" if "wait" in instr.mods else "relaxed" if "relaxed" in instr.mods else "arrive"
+            recording.events.append(Event(Kind.BARRIER, "cluster", how, scope="cluster", site=site))
+            return
         if "warp" in instr.mods:
             first = thread // 32 * 32
             mask = place & (1 << min(32, self.block_threads - first)) - 1
             place, threads = ("warp", thread // 32, mask), mask.bit_count()
         how = "arrive" if "arrive" in instr.mods else "sync"
         recording.events.append(Event(Kind.BARRIER, place, how, threads=threads, site=site))
+
+    def _uses_of_mbarriers(self) -> dict[Place, set[int]]:
+        """The places that instructions for mbarriers access one by one, each with the sites of all its accesses."""
+        uses: dict[Place, set[int]] = {}
+        counted: set[Place] = set()
+        for event in {event for row in self.traces for trace in row for event in trace.events}:
+            if event.kind <= Kind.WRITE:
+                uses.setdefault(event.place, set()).add(event.site)
+                if event.is_counted or event.order == "begins":
+                    counted.add(event.place)
+        return {place: sites for place, sites in uses.items() if place in counted}
 
     def _refuse_overlaps(self) -> None:
         """Raise Unsupported for accesses of different bytes that overlap, where one is a write: the PTX ISA leaves open
@@ -311,17 +469,44 @@ class Outcomes:
                 if event.kind <= Kind.WRITE:
                     writes, site = places.get(event.place, (False, event.site))
                     places[event.place] = writes or event.kind == Kind.WRITE, site
-        for one, other in itertools.combinations(sorted(places), 2):
+        in_memory = sorted(place for place in places if place.block >= -1)
+        for one, other in itertools.combinations(in_memory, 2):
             overlap = one.block == other.block and other.address < one.address + one.size_bytes
             if overlap and (places[one][0] or places[other][0]):
-                instr = self.sites[places[other][1]]
                 why = "its bytes overlap an access of another size"
                 fix = "access each place with one size in all threads"
-                raise Unsupported(instr.name, instr.line, self.launch.program.place_of(instr.loc), why, instr.text, fix)
+                raise self._refusal(self.sites[places[other][1]], why, fix)
+        for sites in self._uses_of_mbarriers().values():
+            of_data = next((site for site in sites if not _is_of_mbarrier(self.sites[site])), None)
+            if of_data is not None:
+                why, fix = "it accesses the bytes of an mbarrier", "give the mbarrier 8 bytes that no data overlaps"
+                raise self._refusal(self.sites[of_data], why, fix)
+
+
+def _reads_of(what: int, fields) -> int:
+    """How many reads an event is at most."""
+    if what == told.BULK:
+        return fields[told.SIZE] // max(fields[told.VALUE], 1)
+    return fields[told.EXTRA].bit_count() if what == told.MEET else 1
 
 
 def _strength(instr: Instr) -> tuple[str, str]:
-    return families.named("traced", "strength")[0](instr)
+    return next(filter(None, (each(instr) for each in families.named("traced", "strength"))))
+
+
+def _is_of_mbarrier(instr: Instr) -> bool:
+    return bool(instr.traits & (traits.MBARRIER | traits.COPY))
+
+
+def _is_update(instr: Instr) -> bool:
+    """Whether its read and its write are one step."""
+    if instr.traits & traits.MBARRIER:
+        return not instr.traits & (traits.INIT | traits.WAIT)
+    return bool(instr.traits & (traits.UPDATES | traits.COPY))
+
+
+def _region(place: Place) -> str:
+    return "global" if place.block == -1 else "shared"
 
 
 class _Traced(_Launch):
@@ -335,6 +520,7 @@ class _Traced(_Launch):
             checks=tuple(sorted(traced.Traced.checks)),
         )  # fmt: skip
         self.cluster_blocks, self.units = 1, self.blocks
+        self.shared.blocks, self.shared.chunk = self.blocks, self.blocks
 
     def once(self) -> None:
         """One run."""

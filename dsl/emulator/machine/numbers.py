@@ -74,5 +74,5 @@ class told:
     """The second argument of emu_order where a thread runs alone (translate/traced.py), and the places (u64) in the
     record that the fourth argument points to."""
 
-    READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND, COPY, COMMIT, WAIT = range(64, 74)
+    READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND, COPY, COMMIT, WAIT, BULK, MEET = range(64, 76)
     ADDRESS, SIZE, VALUE, NEEDS, EXTRA, FIELDS = range(6)

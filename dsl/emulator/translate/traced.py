@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dsl.emulator import families
+from dsl.emulator.machine.context import RANK_SHIFT
 from dsl.emulator.machine.numbers import told
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
@@ -53,7 +54,8 @@ class Traced(Thread):
             self.marks[slot] = self._mark_named(slot)
         return self.marks[slot]
 
-    def _mark(self, found) -> str:
+    def mark_of(self, found: Iterable[Reg]) -> str:
+        """The reads on which these registers depend."""
         mark = "0"
         for slot in dict.fromkeys(map(self._mark_slot, found)):
             mark = self.or_(mark, self.get(slot, "i64"), "i64") if mark != "0" else self.get(slot, "i64")
@@ -86,21 +88,51 @@ class Traced(Thread):
     def needs(self, instr: Instr, found: Iterable[Reg] = ()) -> str:
         """The mark of an access: of its addresses, its guard, the branches before, and the registers `found`."""
         places = [reg for each in instr.operands if isinstance(each, Addr) for reg in registers(each)]
-        return self.or_(self._mark([*found, *places, *registers(instr.guard)]), self.get(self.control, "i64"), "i64")
+        return self.or_(self.mark_of([*found, *places, *registers(instr.guard)]), self.get(self.control, "i64"), "i64")
+
+    def told_back(self, field: int) -> str:
+        """What Python gave back in the record."""
+        return self.get(self._field(field), "i64")
+
+    def shared_place(self, instr: Instr, operand: Addr, space: str, size_bytes: int, nbytes: str = "") -> str:
+        """The address of `nbytes` of shared memory (default: `size_bytes`), aligned to `size_bytes`. Memory of another
+        block has an address in shared::cluster. A fault if the block's own memory has no such place."""
+        address = self.address(operand)
+        if space == "generic":
+            address = self.sub(address, self.load("smem", constant=True), "i64")
+            space = "shared"
+        if space == "shared":
+            return self._own_place(instr, address, size_bytes, nbytes)
+        result = self.alloca("i64")
+        self.put(result, address, "i64")
+        own, after = self.fresh("own"), self.fresh("after")
+        self.do(f"br i1 {self.cmp('ult', address, 1 << RANK_SHIFT, 'i64')}, label %{own}, label %{after}")
+        self.start(own, keep=True)
+        self.put(result, self._own_place(instr, address, size_bytes, nbytes), "i64")
+        self.branch(after)
+        self.start(after)
+        return self.get(result, "i64")
+
+    def _own_place(self, instr: Instr, offset: str, size_bytes: int, nbytes: str) -> str:
+        pointer = families.named("traced", "checked_shared")[0](self, instr, offset, size_bytes)
+        if nbytes:
+            last = self.sub(self.add(offset, nbytes, "i64"), size_bytes, "i64")
+            last = self.select(self.cmp("eq", nbytes, 0, "i64"), offset, last, "i64")
+            families.named("traced", "checked_shared")[0](self, instr, last, size_bytes)
+        return self.cast("ptrtoint", pointer, "ptr", "i64")
 
     def tell_read(self, instr: Instr, address: str, size_bytes: int) -> tuple[str, str]:
         """The value that it reads, and the mark of the value."""
         private = self.get(self.private, "i64")
         self.event(told.READ, instr, ADDRESS=address, SIZE=str(size_bytes), NEEDS=self.needs(instr), EXTRA=private)
-        value = self.get(self._field(told.VALUE), "i64")
-        return self.resize(value, 64, size_bytes * 8), self.get(self._field(told.NEEDS), "i64")
+        return self.resize(self.told_back(told.VALUE), 64, size_bytes * 8), self.told_back(told.NEEDS)
 
     def tell_write(self, instr: Instr, address: str, size_bytes: int, value: str, needs: str, skips: str = "0") -> None:
         """`skips`: not 0 if nothing is written after all."""
         wide = self.resize(value, size_bytes * 8, 64)
         self.event(told.WRITE, instr, ADDRESS=address, SIZE=str(size_bytes), VALUE=wide, NEEDS=needs, EXTRA=skips)
         if space_of(instr) == "generic":
-            self._add_mark(self.private, self.get(self._field(told.NEEDS), "i64"))
+            self._add_mark(self.private, self.told_back(told.NEEDS))
 
     # ** instructions
 
@@ -108,8 +140,18 @@ class Traced(Thread):
         if instr.traits & (traits.LOAD | traits.STORE | traits.UPDATES) and space_of(instr) not in PRIVATE:
             families.named("traced", "access")[0](self, instr)
         elif instr.traits & traits.FENCE:
+            if "async::generic" in instr.mods:
+                raise self.refuse(instr, WHY, FIX)
             self.event(told.FENCE, instr)
-        elif instr.traits & traits.BARRIER and not instr.traits & traits.CLUSTER:
+        elif instr.traits & traits.MBARRIER and not instr.traits & traits.COPY:
+            families.named("traced", "counted")[0](self, instr)
+        elif instr.traits & traits.CLUSTER:
+            families.named("traced", "cluster")[0](self, instr, WHY, FIX)
+        elif instr.traits & traits.EXCHANGE:
+            families.named("traced", "exchange")[0](self, instr, WHY, FIX)
+        elif instr.traits & traits.BULK and instr.traits & traits.COPY:
+            families.named("traced", "bulk_copy")[0](self, instr, WHY, FIX)
+        elif instr.traits & traits.BARRIER:
             self._barrier(instr)
         elif instr.traits & traits.COPY and not instr.traits & (traits.MBARRIER | traits.BULK):
             families.named("traced", "copy")[0](self, instr)
@@ -122,18 +164,18 @@ class Traced(Thread):
         """Its result depends on the guard, also if the guard does not hold."""
         destination = result(instr)
         for slot in dict.fromkeys(map(self._mark_slot, registers(destination))) if destination is not None else ():
-            self._add_mark(slot, self._mark(registers(instr.guard)))
+            self._add_mark(slot, self.mark_of(registers(instr.guard)))
         if instr.opcode in ("brx", *LEAVES):
-            self._add_mark(self.control, self._mark(registers(instr.guard)))
+            self._add_mark(self.control, self.mark_of(registers(instr.guard)))
         super().guarded(instr, row)
 
     def _private(self, row, instr: Instr) -> None:
         """An instruction that only this thread sees."""
         if instr.opcode in ("bra", "brx"):
-            self._add_mark(self.control, self._mark(reads(instr)))
+            self._add_mark(self.control, self.mark_of(reads(instr)))
         if instr.opcode == "call":
             return self._call(row, instr)
-        mark = self._mark(reads(instr))
+        mark = self.mark_of(reads(instr))
         if instr.traits & traits.STORE:
             self._add_mark(self.private, mark)
         if instr.traits & traits.LOAD:
@@ -147,7 +189,7 @@ class Traced(Thread):
         """A call, whose registers keep their marks on the way in and out."""
         results = instr.operands[0].items if isinstance(instr.operands[0], Vec) else ()
         arguments = instr.operands[-1].items if isinstance(instr.operands[-1], Vec) else ()
-        self.passed, self.returned = [self._mark(registers(each)) for each in arguments], []
+        self.passed, self.returned = [self.mark_of(registers(each)) for each in arguments], []
         super().emit(row, instr)
         for operand, slot in zip(results, self.returned):
             self.put_mark(operand, self.get(slot, "i64"), instr.guard is not None)

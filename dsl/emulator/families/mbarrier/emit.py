@@ -133,6 +133,17 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, dro
     """Arrivals and bytes counted, and the phase ended where none are left; the word as it was before. Arrivals that are
     dropped are not expected in later phases either; `how` is for families/mbarrier/check.py."""
     old = body.op(f"load i64, ptr {word_at}, align 8")
+    word, ended, change = next_word(body, old, arrivals, n_bytes, completes, drops)
+    body.do(f"store i64 {word}, ptr {word_at}, align 8")
+    body.store("mbarrier_idle", "0")
+    address = body.cast("ptrtoint", word_at, "ptr", "i64")
+    expected = "0" if completes else body.shl(body.and_(change, _COUNT_MASK, "i64"), seen.BYTES_SHIFT, "i64")
+    body.ordered(context.ORDER_MB_ARRIVE, address, body.or_(_how(body, ended, how), expected, "i64"))
+    return old
+
+
+def next_word(body, old: str, arrivals: str, n_bytes: str, completes: bool, drops: bool) -> tuple[str, str, str]:
+    """The word after one, whether the phase has ended, and `n_bytes` as i64."""
     pending = body.sub(body.and_(old, _COUNT_MASK, "i64"), body.resize(arrivals, 32, 64), "i64")
     pending = body.and_(pending, _COUNT_MASK, "i64")
     left = body.lshr(old, _BYTES, "i64")
@@ -148,12 +159,7 @@ def update(body, word_at: str, arrivals: str, n_bytes: str, completes: bool, dro
     phase = body.xor(phase, body.cast("zext", ended, "i1", "i64"), "i64")
     word = body.or_(pending, body.shl(count, _COUNT, "i64"), "i64")
     word = body.or_(word, body.or_(body.shl(left, _BYTES, "i64"), body.shl(phase, _PHASE, "i64"), "i64"), "i64")
-    body.do(f"store i64 {word}, ptr {word_at}, align 8")
-    body.store("mbarrier_idle", "0")
-    address = body.cast("ptrtoint", word_at, "ptr", "i64")
-    expected = "0" if completes else body.shl(body.and_(change, _COUNT_MASK, "i64"), seen.BYTES_SHIFT, "i64")
-    body.ordered(context.ORDER_MB_ARRIVE, address, body.or_(_how(body, ended, how), expected, "i64"))
-    return old
+    return word, ended, change
 
 
 def _wait(body, instr) -> None:

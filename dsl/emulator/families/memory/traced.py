@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.memory import atomics
-from dsl.emulator.families.memory.emit import host_address, shape
+from dsl.emulator.families.memory.emit import checked, host_address, shape
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.operands import registers, space_of
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, SINK, Addr, Instr, Vec
@@ -18,10 +18,13 @@ def access(thread, instr: Instr) -> None:
     """ld, st, atom or red: an event for each element."""
     _, bits, count, size_bytes = shape(instr)
     space = space_of(instr)
-    if bits > 64 or "nc" in instr.mods or space == "cluster" or (instr.traits & traits.UPDATES and count > 1):
+    if bits > 64 or {"nc", "async"} & {*instr.mods} or (instr.traits & traits.UPDATES and count > 1):
         raise thread.refuse(instr, WHY, FIX)
     operand = next(each for each in instr.operands if isinstance(each, Addr))
-    address = thread.cast("ptrtoint", host_address(thread, instr, operand, space, size_bytes), "ptr", "i64")
+    if space == "cluster":
+        address = thread.shared_place(instr, operand, space, size_bytes)
+    else:
+        address = thread.cast("ptrtoint", host_address(thread, instr, operand, space, size_bytes), "ptr", "i64")
     if instr.traits & traits.UPDATES:
         return _update(thread, instr, address)
     other = instr.operands[0 if instr.traits & traits.LOAD else 1]
@@ -34,6 +37,11 @@ def access(thread, instr: Instr) -> None:
         value, mark = thread.tell_read(instr, place, bits // 8)
         thread.write(item, value, bits, instr.mods[-1] in SIGNED)
         thread.put_mark(item, mark, instr.guard is not None)
+
+
+def checked_shared(thread, instr: Instr, offset: str, size_bytes: int) -> str:
+    """The pointer for an offset in the block's own shared memory; a fault if it is outside, or not aligned."""
+    return checked(thread, instr, offset, "shared", size_bytes)
 
 
 def _update(thread, instr: Instr, address: str) -> None:
@@ -59,9 +67,11 @@ def _update(thread, instr: Instr, address: str) -> None:
         thread.put_mark(instr.operands[0], mark, instr.guard is not None)
 
 
-def strength(instr: Instr) -> tuple[str, str]:
+def strength(instr: Instr) -> tuple[str, str] | None:
     """The order and the scope of an access or a fence. PTX ISA 9.7.9.8, 9.7.13.4, 9.7.13.5: volatile is relaxed at
     system scope, an atomic operation that names none is relaxed at GPU scope, membar is fence.sc."""
+    if not instr.traits & (traits.LOAD | traits.STORE | traits.UPDATES | traits.FENCE):
+        return None
     if {"volatile", "mmio"} & {*instr.mods}:
         return "relaxed", "sys"
     scope = next((_SCOPE_NAMES[m] for m in instr.mods if m in _SCOPE_NAMES), "gpu")
