@@ -1,15 +1,19 @@
 """Other orders of a program's threads: whether there are any that matter, and what the program does in them.
 
 If no instruction's effect depends on the order (dsl/emulator/families/order_dependence.py), one run speaks for all.
-Else the program runs by one seed after another, in a separate process, until one shows a finding or other outputs, or
-the time is over. The decisions of that seed are then left out as long as it still shows the same (delta debugging;
-Zeller and Hildebrandt, IEEE Transactions on Software Engineering 28(2), 2002).
+Else the program runs in one order after another, in a separate process, until one shows a finding or other outputs, or
+the time is over. Seeds and pauses take turns. A seed chooses at every step who runs. Pauses are few: threads run in
+turn, and one to MOST_PAUSES times a warp stops until nothing else moves (delay bounding: Emmi, Qadeer and Rakamaric,
+POPL 2011; few ordering constraints are enough for most mistakes: Burckhardt et al., ASPLOS 2010). The decisions of the
+order that was found are left out as long as it still shows the same (delta debugging; Zeller and Hildebrandt, IEEE
+Transactions on Software Engineering 28(2), 2002).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +27,7 @@ from dsl.launch.devices.orders import Orders
 OUTPUTS, FINDING = "outputs", "finding"
 _AGAIN = "again"  # it gives other outputs in the same order
 _MOST_SEEDS = 1 << 20  # of one search
+MOST_PAUSES = 3  # of one order
 _GRACE_S = 2.0  # for a process to end by itself
 
 
@@ -74,12 +79,18 @@ class Search:
         return next(forked.rows(rows, time.monotonic() + seconds), [FINDING])[0] == SAME
 
     def _by_seeds(self, seed: int) -> Iterator[list[str]]:
+        draw, turns = random.Random(seed), 0
         for number in range(seed, seed + _MOST_SEEDS):
-            row = self._row(str(number))
-            if row[0] == OUTPUTS:
-                self.session.schedule(0)
-                row[0] = OUTPUTS if self.call() == self.first else _AGAIN
-            yield row
+            yield self._told(str(number))
+            yield self._told(_paused(draw, turns))
+            turns = max(turns, self.session.turns)
+
+    def _told(self, schedule: str) -> list[str]:
+        row = self._row(schedule)
+        if row[0] == OUTPUTS:
+            self.session.schedule(0)
+            row[0] = OUTPUTS if self.call() == self.first else _AGAIN
+        return row
 
     def _row(self, schedule: str) -> list[str]:
         """The end of a run by the schedule: `SAME` or another, the kind, and the decisions that were taken."""
@@ -120,6 +131,14 @@ class Search:
             else:
                 pieces = min(2 * pieces, len(kept))
         return f"{seed}: {spelled(kept)}".rstrip(" ")
+
+
+def _paused(draw: random.Random, turns: int) -> str:
+    """A schedule of some pauses among so many turns of warps."""
+    from dsl.emulator.execute.decisions import PAUSES, spelled
+
+    most = min(MOST_PAUSES, turns)
+    return f"{PAUSES}: {spelled(draw.sample(range(turns), draw.randint(min(1, most), most)))}"
 
 
 class Standby:

@@ -131,6 +131,11 @@ class Session:
         """The schedule that is followed, with the decisions of launches so far; "" where none is."""
         return self.device.followed
 
+    @property
+    def turns(self) -> int:
+        """The number of decisions that the schedule had so far, of launches so far; 0 where none is followed."""
+        return self.device.turns
+
     def perturb(self, text: str) -> None:
         """Put delays into the kernels that are loaded from now on: the delays of `seed 5`, or of a list.
 

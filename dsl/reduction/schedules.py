@@ -23,7 +23,7 @@ class Schedule:
         if decisions.kept is None:
             raise ValueError("a schedule must list its decisions; `python -m dsl --schedule SEED FILE` prints them")
         self.numbers = sorted(decisions.kept)
-        self.head = f"{decisions.seed}: "
+        self.head = decisions.head
         self.text = (self.head + "".join(f"{number} " for number in self.numbers)).encode()
 
     def apply(self, edits: Sequence[Edit]) -> str:

@@ -1,8 +1,10 @@
 """Schedules: which of a seed's decisions about who runs next are kept; in the place of the others threads run in turn.
+Or the turns at which a warp pauses, until nothing else can move.
 
 7                   all decisions of the seed 7
 7: 0-4 19           six of them; they are numbered over all launches of a program
 7:                  none: as without a seed, but threads give way before they touch memory that others see
+pauses: 12 40       two pauses; turns of warps are numbered over all launches too
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from typing import Any
 from dsl.emulator.machine.numbers import DecisionList
 
 MOST = 1 << 22  # decisions that a schedule can name
-_TEXT = re.compile(r"\s*(\d+)\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")
+PAUSES = "pauses"
+_TEXT = re.compile(r"\s*(\d+|pauses(?=:))\s*(?:(:)((?:\s+\d+(?:-\d+)?)*))?\s*\Z")
 
 
 class BadSchedule(ValueError):
@@ -24,14 +27,14 @@ class BadSchedule(ValueError):
 class Decisions:
     """Native code and Python count decisions in the memory at `address`: see random.h."""
 
-    def __init__(self, seed: int, kept: frozenset[int] | None = None):
-        """`kept`: the numbers of those that count; None: all."""
-        self.seed, self.kept = seed, kept
+    def __init__(self, seed: int, kept: frozenset[int] | None = None, pauses: bool = False):
+        """`kept`: the numbers of those that count; None: all. `pauses`: the seed chooses nothing then."""
+        self.seed, self.kept, self.pauses = seed, kept, pauses
         size = MOST if kept is None else max(kept, default=-1) + 1
         head_bytes = ctypes.sizeof(DecisionList)
         self._memory = (ctypes.c_uint8 * (head_bytes + size))()
         self._head = DecisionList.from_buffer(self._memory)
-        self._head.limit = size
+        self._head.limit, self._head.pauses = size, pauses
         self._flags: Any = (ctypes.c_uint8 * size).from_buffer(self._memory, head_bytes) if size else b""
         if kept is None:
             ctypes.memset(self._flags, 1, size)
@@ -43,8 +46,12 @@ class Decisions:
     def of(cls, text: str) -> Decisions:
         """Those that a text names. Raises BadSchedule."""
         match = _TEXT.match(text)
+        if match is not None and match[1] == PAUSES:
+            return cls(1, frozenset(listed(match[3])), pauses=True)
         if match is None or not int(match[1]):
-            raise BadSchedule(f"a schedule must be like `7` or `7: 0-4 19`, with a seed above 0, got `{text.strip()}`")
+            raise BadSchedule(
+                f"a schedule must be like `7`, `7: 0-4 19` or `pauses: 3`, with a seed above 0, got `{text.strip()}`"
+            )
         if match[2] is None:
             return cls(int(match[1]))
         return cls(int(match[1]), frozenset(listed(match[3])))
@@ -55,7 +62,9 @@ class Decisions:
         return self._head.taken
 
     def take(self) -> bool:
-        """Whether the next decision counts; Python makes it."""
+        """Whether the next decision of a seed counts; Python makes it."""
+        if self.pauses:
+            return False
         number = self._head.taken
         self._head.taken += 1
         return number < self._head.limit and bool(self._flags[number])
@@ -63,7 +72,12 @@ class Decisions:
     def __str__(self) -> str:
         """The schedule with the numbers of the decisions that were taken."""
         kept = range(min(self.taken, MOST)) if self.kept is None else self.kept
-        return f"{self.seed}: {spelled(kept)}".rstrip(" ")
+        return f"{self.head}{spelled(kept)}".rstrip(" ")
+
+    @property
+    def head(self) -> str:
+        """The text before the list."""
+        return f"{PAUSES if self.pauses else self.seed}: "
 
 
 def listed(text: str) -> set[int]:

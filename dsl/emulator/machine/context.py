@@ -125,6 +125,9 @@ class Context(ctypes.Structure):
         ("decisions", _u64),  # which of them count: see execute/decisions.py; 0: all
         ("rounds", _u32),  # of the scheduler since mbarriers were looked at
         ("mbarrier_idle", _u32),  # how often in a row all that could run waited at mbarriers
+        ("pausing", _u32),  # the warps that pause (machine/random.h)
+        ("pause_rounds", _u32),  # how long they have paused
+        ("pause_quiet", _u32),  # for how long nothing else in the block has moved
         ("idle", _u32),  # rounds in a row, since the block began, in which its threads did nothing but poll
         ("gives_way", _u32),  # whether threads give way before they touch memory that others see
         ("patience", _u32),  # rounds after which a block that only polls memory gives way

@@ -59,9 +59,10 @@ class meeting:
 
 
 class DecisionList(ctypes.Structure):
-    """Which of a seed's decisions count (execute/decisions.py); a byte each follows."""
+    """Which decisions count (execute/decisions.py); a byte each follows. `pauses`: they are turns at which a warp
+    pauses, and none of a seed."""
 
-    _fields_ = [("taken", _u64), ("limit", _u64)]
+    _fields_ = [("taken", _u64), ("limit", _u64), ("pauses", _u64)]
 
 
 class left:

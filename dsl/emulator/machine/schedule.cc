@@ -5,12 +5,15 @@
 //
 // Warps and lanes run in order, or, where a launch has a seed, as random numbers choose in each round: which warp is
 // first, which of its lanes run. Threads of such a launch also give way before each access to memory that others see,
-// and nanosleep lasts. A launch may ask for the latter alone: then only what sleeps changes the order.
+// and nanosleep lasts. A launch may ask for the latter alone: then only what sleeps changes the order. A list of pauses
+// names turns of warps: at each of them the warp stops until no other warp of the block moves, and no other block.
 #include "machine/grid.h"
 #include "machine/random.h"
 
 namespace {
 
+// Rounds that a pause lasts at most, and for which other blocks may move once no other warp of the block does.
+constexpr u32 MOST_PAUSE = 1 << 14, PAUSE_FOR_OTHERS = 256;
 // Rounds after which a block that does nothing but poll memory gives way to other blocks (the first time `patience`).
 constexpr u32 PATIENCE_AGAIN = 2;
 // One in this many rounds looks whether all that could run are at mbarriers. After MBARRIER_LOOKS such looks, in which
@@ -65,6 +68,12 @@ bool at_mbarriers(Context *ctx, bool moves) {
   if (ctx->mbarrier_idle > MBARRIER_LOOKS) return true;
   for (u32 warp = 0; warp < ctx->warps; ++warp) ctx->in_mbarrier[warp] = 0;
   return false;
+}
+
+// From now on the warp does not run.
+void begin_pause(Context *ctx, u32 warp) {
+  ctx->pausing |= 1u << warp;
+  ctx->pause_rounds = ctx->pause_quiet = 0;
 }
 
 template <class T> T now(const T &field) { return __atomic_load_n((const volatile T *)&field, __ATOMIC_RELAXED); }
@@ -126,16 +135,19 @@ void emu_run_block(Context *ctx, Start start) {
   ctx->spins = fresh || seeded ? 0 : patience - PATIENCE_AGAIN;
   if (fresh) {
     begin_threads(ctx);
-    ctx->mbarrier_idle = ctx->idle = 0;
+    ctx->mbarrier_idle = ctx->idle = ctx->pausing = 0;
   }
   ctx->idle &= ~STUCK;
   ctx->state = RUNNING;
   for (;;) {
+    u32 paused = ctx->pausing, idle = ctx->idle;
+    if (paused) ctx->idle = 1;
     u32 progress = 0, left = 0, warps = ctx->warps, chance = random(ctx), first = chance % warps;
     for (u32 place = 0; place < warps; ++place) {
       u32 warp = place + first;
       if (warp >= warps) warp -= warps;
-      u32 ran = run_warp(ctx, start, warp);
+      if (ctx->ready[warp] && pauses(ctx)) begin_pause(ctx, warp);
+      u32 ran = ctx->pausing >> warp & 1 ? RAN : run_warp(ctx, start, warp);
       if (ran & ENDS) return;
       progress |= ran;
       left |= ctx->live[warp] ^ ctx->exited[warp];
@@ -152,6 +164,15 @@ void emu_run_block(Context *ctx, Start start) {
       return wait_for_cluster(ctx);
     }
     bool moves = progress & MOVED;
+    if (ctx->pausing) {
+      bool acts = moves || moved || !ctx->idle || !paused;
+      if (paused) ctx->idle = acts ? 0 : idle;
+      ctx->pause_quiet = acts ? 0 : ctx->pause_quiet + 1;
+      if (++ctx->pause_rounds > MOST_PAUSE || ctx->pause_quiet > PAUSE_FOR_OTHERS) ctx->pausing = 0;
+      ctx->mbarrier_idle = 0;
+      ctx->state = WAITING;
+      return;
+    }
     if (at_mbarriers(ctx, moves)) return wait_for_cluster(ctx);
     ctx->spins = moves ? 0 : ctx->spins + 1;
     ctx->idle = moves ? 0 : ctx->idle + 1;

@@ -111,6 +111,10 @@ class Emulated(Device):
         return str(self._decisions) if self._decisions is not None else ""
 
     @property
+    def turns(self) -> int:
+        return self._decisions.taken if self._decisions is not None else 0
+
+    @property
     def checks(self) -> tuple[str, ...]:
         """The mistakes that are looked for in launches."""
         return self._checks

@@ -117,6 +117,11 @@ class Device:
         """The schedule that is followed, with the decisions of launches so far; "" where none is."""
         return ""
 
+    @property
+    def turns(self) -> int:
+        """The number of decisions that the schedule had so far; 0 where none is followed."""
+        return 0
+
     def perturb(self, perturbation: Perturbation) -> None:
         """Put delays into the programs that are loaded from now on."""
         self.perturbation = perturbation

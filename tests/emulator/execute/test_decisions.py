@@ -78,3 +78,24 @@ def test_a_list_is_written_as_it_is_read():
 def test_a_bad_schedule_is_refused(text):
     with pytest.raises(BadSchedule, match="a schedule must"):
         Decisions.of(text)
+
+
+def paused(*numbers: int) -> tuple[list[int], int]:
+    decisions = Decisions.of("pauses:" + "".join(f" {number}" for number in numbers))
+    return run(1, decisions), decisions.taken
+
+
+def test_one_pause_stops_a_warp_until_the_other_block_has_ended():
+    """In turn the blocks alternate, and each reads before the other one writes."""
+    in_turn, turns = paused()
+    assert in_turn == [1] * 9 and turns > 4
+    found = [paused(number)[0] for number in range(turns)]
+    assert [2, 1, 1, 1, 1, 2, 2, 2, 2] in found and [2, 2, 2, 2, 2, 1, 1, 1, 1] in found
+
+
+def test_pauses_are_replayed_by_their_list():
+    assert str(Decisions.of("pauses: 3 1 2 9")) == "pauses: 1-3 9" and str(Decisions.of("pauses:")) == "pauses:"
+    assert paused(2, 5) == paused(2, 5)
+    for text in ("pauses", "pauses 3", "pauses: x"):
+        with pytest.raises(BadSchedule):
+            Decisions.of(text)

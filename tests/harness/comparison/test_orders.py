@@ -43,6 +43,17 @@ COUNTED = KERNEL.format(body=SLOT + "out[t // 32] = 1 if slot < 3 else 2", more=
 ALONE = KERNEL.format(body="out[t // 32] = 1 if t % 32 == 0 else 1", more="").replace(
     "out[t // 32]", "if t < 4: out[t]"
 )
+ADD = "cute.arch.atomic_add(count.iterator.llvm_ptr, cutlass.Int32({}))"
+FAR_APART = KERNEL.format(
+    body=f"""if t == 0:
+        before = {ADD.format(0)}
+        out[0] = 1 if {ADD.format(0)} == before + 24 else 0
+    if t == 32:
+        for _ in cutlass.range(24):
+            {ADD.format(1)}
+""",
+    more="",
+)
 FORGETFUL = COUNTED.replace('"out": out', '"out": out + len(CALLS)')
 
 
@@ -71,7 +82,7 @@ def test_other_outputs_in_another_order_are_a_failure_and_run_again(said):
     assert status == 1 and "fail: differs between runs" in text
     told = r"schedules: the last of \d+ orders of its threads shows other outputs than the first:\n    repros/one.py:\d+: `atom"
     assert re.search(told, text)
-    schedule = re.search(r"--schedule '(\d+: \d+(?:-\d+)?)'\n", text)  # few decisions are left
+    schedule = re.search(r"--schedule '((?:\d+|pauses):(?: \d+(?:-\d+)?)?)'\n", text)  # few decisions are left
     assert schedule, text
     outs = [re.search("out: .*", said(IN_SLOTS, *options)[1])[0] for options in ([], ["--schedule", schedule[1]])]
     assert outs[0] == "out: int32 (4) 0 32 64 0" and outs[1] != outs[0]
@@ -84,6 +95,18 @@ def test_a_finding_in_another_order_is_shown_with_the_schedule(said):
     assert said(LAST_WARP_FIRST)[1].count("OUT_OF_BOUNDS") == 0
     status, text = said(LAST_WARP_FIRST, "--schedule", schedule)
     assert status == 1 and "OUT_OF_BOUNDS" in text
+
+
+@pytest.mark.slow
+def test_a_warp_that_must_stop_for_long_is_found_by_a_pause(said):
+    """Only an order in which all of the second warp comes between two looks of the first one gives 1: a seed would have
+    to leave the first warp out 24 times."""
+    status, text = said(FAR_APART, "--check", "schedules=5", "--update-goldens")
+    assert status == 1 and "fail: differs between runs" in text
+    schedule = re.search(r"--schedule '(pauses: \d+)'\n", text)
+    assert schedule, text
+    outs = [re.search("out: .*", said(FAR_APART, *options)[1])[0] for options in ([], ["--schedule", schedule[1]])]
+    assert outs == ["out: int32 (4) 0 0 0 0", "out: int32 (4) 1 0 0 0"]
 
 
 def test_orders_that_were_tried_are_counted_if_nothing_is_found(said):
@@ -126,6 +149,7 @@ def test_other_spellings_are_refused(said, wrong):
 def test_a_schedule_that_cannot_be_read(said):
     assert said(ALONE, "--schedule", "0: 4")[0] == 2
     assert said(ALONE, "--schedule", "3: x")[0] == 2
+    assert said(ALONE, "--schedule", "pauses")[0] == 2
 
 
 def test_the_page_shows_what_its_command_prints(capsys, monkeypatch):

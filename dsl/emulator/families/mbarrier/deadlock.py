@@ -31,7 +31,7 @@ class Waits:
         state = State.of(ctypes.c_uint64.from_address(address).value)
         if not state.count or state.parity != parity:
             return None
-        return {"parity": parity, "came": state.count - state.pending, "of": state.count, "bytes": state.pending_bytes}
+        return {"parity": parity, "came": state.came, "of": state.count, "bytes": state.pending_bytes}
 
     def phase(self, address: int, parity: int) -> list[str]:
         """Texts about the missing part of an mbarrier's phase."""
@@ -42,7 +42,9 @@ class Waits:
             return [f"        for a phase of {place} to end, where no mbarrier was made: mbarrier.init comes first"]
         if state.parity != parity:
             return [f"        for the phase of parity {parity} of {place} to end, which it has"]
-        came = f"{state.count - state.pending} of {state.count} arrivals have come"
+        came = f"{state.came} of {state.count} arrivals have come"
+        if state.came > state.count:
+            came = f"{state.came} arrivals have come, and it counts {state.count}"
         left = state.pending_bytes
         if left > 0:
             came += f", and {of_bytes(left)} that {'was expected has' if left == 1 else 'were expected have'} not"

@@ -39,6 +39,12 @@ class State:
         n_bytes -= (n_bytes >> 20) << 21
         return cls(word >> _PHASE & 1, word & _COUNT_MASK, word >> _COUNT & _COUNT_MASK, n_bytes)
 
+    @property
+    def came(self) -> int:
+        """The arrivals of the phase; more than `count` where bytes were missing and threads went on arriving."""
+        over = 1 << _COUNT if self.pending >> _COUNT - 1 else 0
+        return self.count - self.pending + over
+
 
 def barrier(body, instr):
     """mbarrier.init, .inval, .arrive, .arrive_drop, .expect_tx, .complete_tx, .pending_count, .test_wait, .try_wait."""

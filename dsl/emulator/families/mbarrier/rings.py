@@ -196,12 +196,13 @@ class Words:
         return Fix(f"expect {came} bytes at {self.line(expect)}{more}", edit)
 
     def _fix_of_count(self, one: Barrier) -> Fix | None:
-        came, count = one.state.count - one.state.pending, one.state.count
+        came, count = one.state.came, one.state.count
         if not one.came_now or one.missing_warps or not one.state.pending:
             return None
         made = one.noted["life_site"]
         edit = propose.number(self.launch, self.launch.code.sites[made - 1], count, came) if made else None
-        text = f"init the mbarrier {one.name} with {came} arrivals, or let each of the {count} that it counts arrive"
+        others = f"only {count} of them come" if came > count else f"each of the {count} that it counts arrive"
+        text = f"init the mbarrier {one.name} with {came} arrivals, or let {others}"
         return Fix(text, edit)
 
     def stages(self, waited: dict[int, int]) -> list[str]:
