@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.emulator.diagnosis.cured_programs import Program
-from tests.emulator.pairs import clusters, copies, flags, lanes_and_places, mbarriers, named_barriers
+from tests.emulator.pairs import clusters, copies, flags, lanes_and_places, mbarriers, named_barriers, turns
 from tests.emulator.pairs.pair import Pair
 
-MODULES = (clusters, copies, flags, lanes_and_places, mbarriers, named_barriers)
+MODULES = (clusters, copies, flags, lanes_and_places, mbarriers, named_barriers, turns)
 SECONDS = 20  # for each kernel
 FINDINGS = ("potential_race", "not_wellsynced", "invalid_lifecycle")
 _NOT_CHECKED = "it does not look for this"

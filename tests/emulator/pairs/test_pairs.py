@@ -3,9 +3,13 @@ its cause, and each right one is silent."""
 
 import pytest
 
-from tests.emulator.pairs import clusters, copies, flags, lanes_and_places, mbarriers, named_barriers
+from tests.emulator.pairs import clusters, copies, flags, lanes_and_places, mbarriers, named_barriers, turns
 
-PAIRS = [pair for each in (clusters, copies, flags, lanes_and_places, mbarriers, named_barriers) for pair in each.PAIRS]
+PAIRS = [
+    pair
+    for each in (clusters, copies, flags, lanes_and_places, mbarriers, named_barriers, turns)
+    for pair in each.PAIRS
+]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda each: each.name)

@@ -248,7 +248,7 @@ def _fix_of_full(one: Barrier) -> str | None:
 
 
 def _counts(one: Barrier) -> str:
-    text = f"{one.state.count - one.state.pending} of {one.state.count} arrivals"
+    text = f"{one.state.came} of {one.state.count} arrivals"
     if one.expected_bytes:
         text += f" and {one.expected_bytes - one.state.pending_bytes} of {one.expected_bytes} bytes"
     return text

@@ -48,6 +48,11 @@ class Old(NamedTuple):
     place: Place
     value: Value
 
+    @property
+    def comes_again(self) -> bool:
+        """Whether a later write left the same value; nobody knows the bits of the last one."""
+        return any(each.bits == self.value.bits for each in self.place.values[:-1] if each.number > self.value.number)
+
     def hides(self, block: int, thread: int) -> bool:
         """Whether a later value makes more known of what a thread did."""
         known = [each.known.most_of(block, thread) for each in self.place.values if each.number > self.value.number]

@@ -18,9 +18,15 @@ def race(race: Race) -> tuple[str, str] | None:
     if load is race.mine:
         return None
     at = places.at(race.launch, load, race.mine)
-    message = f"{race.does}, which {race.who} {race.did} at {race.at}"
-    return f"{message}: the load at {at} may give {old.value.bits}, and the thread goes on", (
-        f"wait at {at} until the value is there that the last of the writers leaves; {old.value.bits} is there before"
+    bits = old.value.bits
+    message = f"{race.does}, which {race.who} {race.did} at {race.at}: the load at {at} may give {bits}, and the thread"
+    if old.comes_again:
+        return f"{message} goes on", (
+            f"{bits} is written more than once: let its writers wait until {at} has seen it before they write it "
+            "again, or let the value only rise"
+        )
+    return f"{message} goes on", (
+        f"wait at {at} until the value is there that the last of the writers leaves; {bits} is there before"
     )
 
 
