@@ -149,6 +149,14 @@ class Events:
 
     # ** choices
 
+    @classmethod
+    def of_one(
+        cls, own: tuple[Event, ...], position: Position, open_ones: set[int], initial: dict[Hashable, int]
+    ) -> Events:
+        """The events of one thread. Reads in `open_ones` may have their values from anywhere, and stand for nothing."""
+        nothing = Event(Kind.FENCE, order="none")
+        return cls([Trace(tuple(nothing if i in open_ones else e for i, e in enumerate(own)))], [position], initial)
+
     def sources(self) -> Iterator[tuple[int, ...]]:
         """Each way in which reads can have their values from writes: for each event the write, -1 if it reads none."""
         candidates = []

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from dsl.memory_model.events import End, Kind, Trace
+from dsl.memory_model.events import End, Event, Kind, Trace
 
 Choices = tuple[int, ...]  # the value of each read, in program order
 Chain = dict[Hashable, int]  # by place: reads of it on which a value rests, at least
@@ -30,6 +30,7 @@ class Recorded:
     own: list[tuple[int, ...]]
 
 
+Possible = Callable[[int, tuple[Event, ...], set[int]], bool]
 Run = Callable[[Sequence[Choices | None]], Sequence[Recorded | None]]
 
 
@@ -41,15 +42,17 @@ class _Thread:
     reads: dict[Hashable, dict[Choices, set[int]]] = field(default_factory=dict)  # by place, by what was chosen before
     most_reads: Counter = field(default_factory=Counter)  # of one trace, by place
     loose: set[tuple[Hashable, Choices]] = field(default_factory=set)  # of `reads`, those that are asynchronous
+    impossible: set[tuple[Hashable, Choices, int]] = field(default_factory=set)  # of `reads`, each with a value
 
 
 class Explorer:
     """`run` makes one run of each thread that gets choices; reads that have none give the thread's own value.
-    `most`: how many runs of a thread are made."""
+    `most`: how many runs of a thread are made. `is_possible` tells whether a thread may come to its last event, a read
+    of what it wrote or memory had before; reads at the positions of a set may have their values from others."""
 
-    def __init__(self, count: int, run: Run, most: int | None = None):
+    def __init__(self, count: int, run: Run, most: int | None = None, is_possible: Possible | None = None):
         self.threads = [_Thread(n) for n in range(count)]
-        self.run, self.most, self.is_complete = run, most, True
+        self.run, self.most, self.is_complete, self.is_possible = run, most, True, is_possible
         self._made = 0
         self._chains: dict[Hashable, dict[int, dict[int, Chain]]] = {}  # by place, by writing thread, by value
 
@@ -85,7 +88,28 @@ class Explorer:
             if event.until is not None:
                 thread.loose.add((event.place, values[:n]))
             for value in recorded.own[n]:
-                self._try(thread, values[:n], tried, value)
+                if value not in tried and self._may_read(thread, recorded.trace, n, value):
+                    self._try(thread, values[:n], tried, value)
+
+    def _may_read(self, thread: _Thread, trace: Trace, n: int, value: int) -> bool:
+        """Whether the thread's n-th read may give this value, which it wrote or memory had before the kernel."""
+        positions = [i for i, event in enumerate(trace.events) if event.kind == Kind.READ][: n + 1]
+        last = trace.events[positions[-1]]
+        if self.is_possible is None or last.until is not None or not any(e.until is not None for e in trace.events):
+            return True
+        key = last.place, tuple(trace.events[i].value for i in positions[:-1]), value
+        if key in thread.impossible:
+            return False
+        events = (*trace.events[: positions[-1]], replace(last, value=value))
+        open_ones = {i for i in positions if events[i].until is not None or self._is_foreign(thread, events[i])}
+        if not self.is_possible(thread.number, events, open_ones):
+            thread.impossible.add(key)
+        return key not in thread.impossible
+
+    def _is_foreign(self, thread: _Thread, read: Event) -> bool:
+        """Whether another thread is known to write what a read gives."""
+        writers = self._chains.get(read.place, {}).items()
+        return any(read.value in chains for writer, chains in writers if writer != thread.number)
 
     def _try(self, thread: _Thread, before: Choices, tried: set[int], value: int) -> None:
         if value not in tried:
@@ -154,7 +178,9 @@ def _most(chains: list[Chain]) -> Chain:
     return most
 
 
-def explore(count: int, run: Run, most: int | None = None) -> tuple[list[list[Trace]], bool]:
-    """The traces of `count` threads, and whether these are all. `most`: how many runs of a thread are made."""
-    explorer = Explorer(count, run, most)
+def explore(
+    count: int, run: Run, most: int | None = None, is_possible: Possible | None = None
+) -> tuple[list[list[Trace]], bool]:
+    """The traces of `count` threads, and whether these are all. See Explorer."""
+    explorer = Explorer(count, run, most, is_possible)
     return explorer.traces(), explorer.is_complete

@@ -21,7 +21,9 @@ from dsl.emulator.machine.numbers import told
 from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.syntax import Instr, Unsupported
 from dsl.emulator.translate import traced
+from dsl.memory_model import relation as rel
 from dsl.memory_model.events import End, Event, Kind, Position, Proxy, Trace
+from dsl.memory_model.execution import Events
 from dsl.memory_model.exploration import Choices, Recorded, explore
 from dsl.memory_model.outcomes import Outcome, Search
 
@@ -118,7 +120,7 @@ class Outcomes:
             Position(n // self.block_threads, clusters[n // self.block_threads], gpu_of(n // self.block_threads))
             for n in range(self.threads)
         ]
-        self.traces, self.is_complete = explore(self.threads, self._run, most)
+        self.traces, self.is_complete = explore(self.threads, self._run, most, self._is_possible)
         self._refuse_overlaps()
         self.search = Search(self.traces, self.positions, self.initial, lambda place: place.block == -1, most)
 
@@ -133,6 +135,13 @@ class Outcomes:
     def initial(self, place: Place) -> int:
         """The value that memory has before the launch; shared memory has 0xFF bytes, as in any launch here."""
         return self._initial[place]
+
+    def _is_possible(self, thread: int, own: tuple[Event, ...], open_ones: set[int]) -> bool:
+        """Whether the axioms allow a thread to come so far, whatever others do: see Explorer."""
+        places = {event.place for event in own if event.kind <= Kind.WRITE}
+        initial = {place: self._initial[place] for place in places}
+        events = Events.of_one(own, self.positions[thread], open_ones, initial)
+        return any(True for _ in events.allowed(rel.empty(events.size)))
 
     # ** runs
 

@@ -89,6 +89,15 @@ def test_a_slot_is_filled_again_after_a_barrier():
     assert found.values(5) == {(8,)} and (7, 8) in found.values(4, 5)
 
 
+def test_a_copy_of_many_words_is_followed_if_its_thread_reads_them():
+    """Values that the axioms rule out for the thread alone are not followed: else each word would double the runs."""
+    reads = "".join(f"ld.shared.u32 %r{i}, [S+{4 * i}]; st.global.u32 [%a+{64 + 4 * i}], %r{i}; " for i in range(8))
+    body = BEGIN.replace("16;", "32;") + COPY_IN.replace("16,", "32,") + WAIT + reads
+    found = explored(body, words=32, initial=range(1, 9))
+    assert found.values(*range(16, 24)) == {tuple(range(1, 9))} and found.is_complete
+    assert len(found.found.traces[0]) < 64
+
+
 def test_bad_copies():
     with pytest.raises(Fault, match="OUT_OF_BOUNDS"):
         explored(BEGIN + COPY_IN.replace("[%a]", "[%a+32]"))

@@ -64,7 +64,7 @@ def test_an_atomic_operation_returns_the_value_before(instruction, before, after
 @pytest.mark.parametrize(
     "instruction",
     [
-        "ld.global.nc.u32 %r1, [%a];", "ld.shared::cluster.u32 %r1, [S];", "atom.global.add.noftz.f16x2 %r1, [%a], %r2;",
+        "ld.global.nc.u32 %r1, [%a];", "atom.global.add.noftz.f16x2 %r1, [%a], %r2;",
         "atom.global.v2.f32.add {%f1, %f2}, [%a], {%f1, %f2};",
     ],
 )  # fmt: skip
