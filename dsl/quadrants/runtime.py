@@ -209,7 +209,7 @@ class Memory:
         sync()
         self.device.copy(address, self.address, size_bytes)
 
-    def view(self) -> ctypes.Array | None:
+    def view(self) -> Any:
         """These bytes, if they are host memory: not copied, and kept as long as the view is."""
         self.check()
         sync()

@@ -160,9 +160,9 @@ def svd(A: Matrix, dt=None) -> tuple[Matrix, Matrix, Matrix]:
             for columns in (lefts, rights):
                 a, b = columns[k], columns[k + 1]
                 columns[k], columns[k + 1] = _chosen(swap, b, a), _chosen(swap, -a, b)
-    first = _unit(lefts[0], Matrix([1] + [0] * (n - 1), dtype), dtype)
+    first: Any = _unit(lefts[0], Matrix([1] + [0] * (n - 1), dtype), dtype)
     if n == 2:
-        second = Matrix([-first.entries[1], first.entries[0]], shape=(2,))
+        second: Any = Matrix([-first.entries[1], first.entries[0]], shape=(2,))
         second = _chosen(second.dot(lefts[1]) < zero, -second, second)
         lasts = [first, second]
     else:
