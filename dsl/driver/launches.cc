@@ -63,12 +63,23 @@ Result refuse(const Function *function, const char *why, u64 got, u64 most) {
   return INVALID_VALUE;
 }
 
+// Extents of which one is more than a device has; `first` is the attribute of the first of the three.
+Result check_extents(const Function *function, const char *const *what, const u32 *extents, u32 first) {
+  for (u32 i = 0; i < 3; ++i)
+    if (extents[i] > (u32)attribute(first + i)) return refuse(function, what[i], extents[i], (u64)attribute(first + i));
+  return SUCCESS;
+}
+
 // Whether a GPU would accept it.
 Result check(const Function *function, const Shape &shape) {
+  static const char *const BLOCK[] = {"blockDim.x", "blockDim.y", "blockDim.z"};
+  static const char *const GRID[] = {"gridDim.x", "gridDim.y", "gridDim.z"};
   u64 threads = product(shape.block), cluster = product(shape.cluster);
   if (!product(shape.grid) || !threads || !cluster) return INVALID_VALUE;
   if (threads > function->max_threads)
     return refuse(function, "the threads of a block", threads, function->max_threads);
+  if (Result bad = check_extents(function, BLOCK, shape.block, 2)) return bad;
+  if (Result bad = check_extents(function, GRID, shape.grid, 5)) return bad;
   if (shape.smem_bytes > dynamic_smem_bytes(function))
     return refuse(function, "dynamic shared memory, unless the function's attribute allows more,", shape.smem_bytes,
                   dynamic_smem_bytes(function));

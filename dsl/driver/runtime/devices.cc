@@ -37,16 +37,16 @@ constexpr u32 VALID_FLAGS = 0x1F | 0x20 | 0x80;
 
 thread_local int device;
 
+// A process may get its device later (`python -m dsl`), so an error is not kept.
 Error initialise() {
-  static Error error = -1;
-  if (__atomic_load_n(&error, __ATOMIC_ACQUIRE) < 0) {
-    int version = 0;
-    Error found = driver::cuInit(0);
-    if (!found) found = driver::cuDriverGetVersion(&version);
-    if (!found && version < CUDART_MAJOR * 1000) found = INSUFFICIENT_DRIVER;
-    __atomic_store_n(&error, found, __ATOMIC_RELEASE);
-  }
-  return error;
+  static bool is_done;
+  if (__atomic_load_n(&is_done, __ATOMIC_ACQUIRE)) return SUCCESS;
+  int version = 0;
+  if (Error error = driver::cuInit(0)) return error;
+  if (Error error = driver::cuDriverGetVersion(&version)) return error;
+  if (version < CUDART_MAJOR * 1000) return INSUFFICIENT_DRIVER;
+  __atomic_store_n(&is_done, true, __ATOMIC_RELEASE);
+  return SUCCESS;
 }
 
 Error bind(int ordinal) {

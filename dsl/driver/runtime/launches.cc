@@ -42,22 +42,22 @@ struct Limits {
   }
 };
 
-// A shape that no launch on this device can have is told apart from other invalid arguments.
-Error check_shape(const Dim3 &grid, const Dim3 &block) {
+// The driver's answer to a launch, which tells why it refuses one. A shape that no launch on this device can have is told
+// apart from other invalid arguments.
+Error answer(Error error, const Dim3 &grid, const Dim3 &block) {
   constexpr int MOST_DEVICES = 64;
   static Limits limits[MOST_DEVICES];
   int device = current_device();
-  if (device < 0 || device >= MOST_DEVICES) return INVALID_DEVICE;
-  if (!limits[device].known)
-    if (Error error = limits[device].read(device)) return error;
-  return limits[device].allow(grid, block) ? SUCCESS : INVALID_CONFIGURATION;
+  if (error != INVALID_VALUE || device < 0 || device >= MOST_DEVICES) return error;
+  if (!limits[device].known && limits[device].read(device)) return error;
+  return limits[device].allow(grid, block) ? error : (Error)INVALID_CONFIGURATION;
 }
 
 Error launch(Kernel kernel, const Dim3 &grid, const Dim3 &block, void **arguments, size_t shared_bytes, Stream stream) {
-  if (Error error = check_shape(grid, block)) return error;
   if (shared_bytes > UINT32_MAX) return INVALID_VALUE;
-  return driver::cuLaunchKernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, (u32)shared_bytes, stream,
-                                arguments, nullptr);
+  return answer(driver::cuLaunchKernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, (u32)shared_bytes,
+                                       stream, arguments, nullptr),
+                grid, block);
 }
 
 }  // namespace
@@ -99,9 +99,10 @@ API Error cudaLaunchCooperativeKernel(const void *function, Dim3 grid, Dim3 bloc
   return call([&] {
     Kernel kernel = nullptr;
     if (Error error = kernel_of(function, &kernel)) return error;
-    if (Error error = check_shape(grid, block)) return error;
-    return driver::cuLaunchCooperativeKernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                             (u32)shared_bytes, stream, arguments);
+    if (shared_bytes > UINT32_MAX) return (Error)INVALID_VALUE;
+    return answer(driver::cuLaunchCooperativeKernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                    (u32)shared_bytes, stream, arguments),
+                  grid, block);
   });
 }
 PER_THREAD(cudaLaunchCooperativeKernel);
@@ -111,10 +112,10 @@ static Error launch_configured(const LaunchConfig *config, const void *function,
   return call([&] {
     Kernel kernel = nullptr;
     if (Error error = kernel_of(function, &kernel)) return error;
-    if (Error error = check_shape(config->grid, config->block)) return error;
+    if (config->shared_bytes > UINT32_MAX) return (Error)INVALID_VALUE;
     DriverLaunchConfig converted = {config->grid, config->block,      (u32)config->shared_bytes,
                                     stream,       config->attributes, config->attribute_count};
-    return driver::cuLaunchKernelEx(&converted, kernel, arguments, nullptr);
+    return answer(driver::cuLaunchKernelEx(&converted, kernel, arguments, nullptr), config->grid, config->block);
   });
 }
 

@@ -141,12 +141,17 @@ UNSUPPORTED(cudaMemDiscardAndPrefetchBatchAsync)
 UNSUPPORTED(cudaMemDiscardAndPrefetchBatchAsync_ptsz)
 UNSUPPORTED(cudaMemDiscardBatchAsync)
 UNSUPPORTED(cudaMemDiscardBatchAsync_ptsz)
+UNSUPPORTED(cudaMemGetLocationInfo)
 UNSUPPORTED(cudaMemPrefetchBatchAsync)
 UNSUPPORTED(cudaMemPrefetchBatchAsync_ptsz)
 UNSUPPORTED(cudaMemcpy3DWithAttributesAsync)
 UNSUPPORTED(cudaMemcpy3DWithAttributesAsync_ptsz)
 UNSUPPORTED(cudaMemcpyWithAttributesAsync)
 UNSUPPORTED(cudaMemcpyWithAttributesAsync_ptsz)
+UNSUPPORTED(cudaStreamBeginRecaptureToGraph)
 UNSUPPORTED(cudaStreamGetDevResource)
 UNSUPPORTED(cudaStreamGetDevResource_ptsz)
 #endif
+
+// In the place of a name that is not in this file: cuda.bindings of a later release may have more (launch/driver).
+API Error cudaOfALaterRelease() { return unsupported("a function of a CUDA release after 13.5"); }

@@ -49,6 +49,10 @@ class Event:
     seconds: float | None = None
 
 
+class _Process:
+    has_begun = False  # by cuInit, once for all drivers of the process
+
+
 class Contexts:
     """The first part of the driver API; the others build on its `handles`."""
 
@@ -58,7 +62,7 @@ class Contexts:
         self.primary = Context()
         self.primary_handle = self.handles.add(self.primary)
         self.retained = 0
-        self.initialized = self.uses_primary = False
+        self.uses_primary = False  # where no context is current
         self._stacks = threading.local()
         self._texts: dict[str, Any] = {}
 
@@ -83,7 +87,7 @@ class Contexts:
 
     def cuInit(self, flags: Unsigned) -> None:
         refuse_if(flags)
-        self.initialized = True
+        _Process.has_begun = True
 
     def cuDriverGetVersion(self, version: Pointer) -> None:
         put(version, _INT, attributes.DRIVER_VERSION)
@@ -109,7 +113,7 @@ class Contexts:
 
     def ready(self) -> None:
         """Refuse a call before cuInit; torch begins the driver on its first use, and programs count on that."""
-        refuse_if(not (self.initialized or "torch" in sys.modules), calls.NOT_INITIALIZED)
+        refuse_if(not (_Process.has_begun or "torch" in sys.modules), calls.NOT_INITIALIZED)
 
     def _of(self, device: int) -> None:
         self.ready()
@@ -174,7 +178,7 @@ class Contexts:
         return self.handles.get(handle, Context, calls.INVALID_CONTEXT)
 
     def current_handle(self) -> int:
-        """The runtime and torch make the primary context current where there is none."""
+        """Compiled host functions and torch have the primary context where none is current."""
         if self._stack:
             return self._stack[-1]
         return self.primary_handle if self.uses_primary or "torch" in sys.modules else 0

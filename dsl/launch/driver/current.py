@@ -32,6 +32,11 @@ def use_made_by(make: Callable[[], Any]) -> Callable[[], None]:
     return end
 
 
+def is_made() -> bool:
+    """Whether somebody has asked the driver in use."""
+    return _Current.state.driver is not None
+
+
 def current() -> Any:
     """The driver in use; None on a machine without a device."""
     state = _Current.state

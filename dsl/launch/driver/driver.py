@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl.interrupts import Rang, raise_in_caller
-from dsl.launch.driver import calls, shared_object
+from dsl.launch.driver import calls, shared_object, tables
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, put, put_if, refuse_if
 from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
@@ -16,17 +16,11 @@ from dsl.launch.driver.memory import MemoryCalls
 from dsl.launch.driver.tensor_maps import TensorMapCalls
 
 _SYMBOL_NOT_FOUND = 1  # CUdriverProcAddressQueryResult
-# A name's later forms, with the CUDA release that each came with, as cuGetProcAddress counts.
-_VERSIONS = {
-    "cuCtxCreate": ((11040, "cuCtxCreate_v3"), (12050, "cuCtxCreate_v4")),
-    "cuCtxGetDevice": ((13000, "cuCtxGetDevice_v2"),),
-    "cuCtxSynchronize": ((13000, "cuCtxSynchronize_v2"),),
-}
-# Exported under these names too, for programs that link libcuda: cuda.h renames the functions to them.
+# Methods that serve a second symbol: cuda.h renames the functions to them.
 _SUFFIXED = {
     "_v2": ("cuCtxCreate", "cuCtxDestroy", "cuCtxPopCurrent", "cuCtxPushCurrent", "cuDevicePrimaryCtxRelease",
             "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxSetFlags", "cuDeviceTotalMem", "cuDeviceGetUuid",
-            "cuEventDestroy", "cuEventElapsedTime", "cuGetProcAddress", "cuMemAlloc", "cuMemAllocHost",
+            "cuEventDestroy", "cuEventElapsedTime", "cuMemAlloc", "cuMemAllocHost",
             "cuMemAllocPitch", "cuMemFree", "cuMemGetAddressRange", "cuMemGetInfo", "cuMemHostGetDevicePointer",
             "cuMemHostRegister", "cuMemcpyDtoD", "cuMemcpyDtoDAsync", "cuMemcpyDtoH", "cuMemcpyDtoHAsync",
             "cuMemcpyHtoD", "cuMemcpyHtoDAsync", "cuMemsetD16", "cuMemsetD32", "cuMemsetD8", "cuModuleGetGlobal",
@@ -40,9 +34,11 @@ class Driver(MemoryCalls, KernelCalls, TensorMapCalls):
     def __init__(self, device: Any):
         super().__init__(device)
         self.images: list[Callable[[int], str | None]] = []
-        self.runtime: Any = None  # the runtime API on this driver
 
-    def cuGetProcAddress(self, name: Text, function: Pointer, version: Int, flags: Long, status: Pointer) -> None:
+    def cuGetProcAddress(self, name: Text, function: Pointer, version: Int, flags: Long) -> None:
+        self.cuGetProcAddress_v2(name, function, version, flags, None)
+
+    def cuGetProcAddress_v2(self, name: Text, function: Pointer, version: Int, flags: Long, status: Pointer) -> None:
         """The address of a function in the form of a CUDA release; none for what this driver lacks."""
         refuse_if(not function or name is None)
         address = address_of((name or b"").decode(), version)
@@ -67,17 +63,13 @@ def _no_device() -> Driver:
     return _NoDevice(None)
 
 
-def guarded(name: str, kind: type = Driver) -> Callable[..., int]:
-    """The C function of a method: what it raises is its result. `kind` names the API: the driver itself, or one that
-    builds on it and is found as the driver's attribute `runtime`."""
+def guarded(name: str) -> Callable[..., int]:
+    """The C function of a method: what it raises is its result."""
 
     def call(*arguments) -> int:
         driver = current() or _no_device()
-        api = driver if kind is Driver else driver.runtime
-        if api is None:
-            return calls.NO_DEVICE
         try:
-            getattr(api, name)(*arguments)
+            getattr(driver, name)(*arguments)
         except Refused as refused:
             return refused.code
         except Rang as rang:  # the signal's handler runs next
@@ -104,7 +96,8 @@ def functions() -> dict[str, Any]:
     return table
 
 
-def address_of(name: str, version: int) -> int | None:
+def address_of(name: str, release: int) -> int | None:
     """The address, in the library, of the last form of a function that a release has."""
-    later = [form for since, form in _VERSIONS.get(name, ()) if since <= version]
-    return shared_object.address_of(later[-1] if later else name)
+    forms = [(since, symbol) for base, since, symbol in tables.functions() if base == name and since <= release]
+    own = [symbol for symbol in (name, *(symbol for _, symbol in sorted(forms))) if symbol in functions()]
+    return shared_object.address_of(own[-1]) if own else None

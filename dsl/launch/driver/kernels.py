@@ -18,7 +18,7 @@ from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
 from dsl.launch.driver import attributes, calls
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, array, put, put_if, refuse_if
 from dsl.launch.driver.contexts import Contexts
-from dsl.launch.driver.launch_config import DriverLaunchConfig, launch_of
+from dsl.launch.driver.launch_config import LaunchConfig, launch_of
 
 _INT, _UNSIGNED, _SIZE, _POINTER = ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p
 _FAT_BINARY, _PTX, _COMPRESSED = 0xBA55ED50, 1, 0x6000  # a fat binary's first word; its entries' kind and flags
@@ -292,7 +292,7 @@ class KernelCalls(Contexts):
         self.current()
         kernel = self.handles.get(function, Kernel)
         refuse_if(not config)
-        launch = launch_of(DriverLaunchConfig.from_address(config or 0))
+        launch = launch_of(LaunchConfig.from_address(config or 0))
         blocks = self._blocks_per_sm(kernel, math.prod(launch.block), launch.smem_bytes)
         put(clusters, _INT, blocks * attributes.ATTRIBUTES[16] // math.prod(launch.cluster))
 
@@ -340,7 +340,7 @@ class KernelCalls(Contexts):
 
     def cuLaunchKernelEx(self, config: Pointer, function: Pointer, arguments: Pointer, extra: Pointer) -> None:
         refuse_if(not config)
-        self.launch(function, launch_of(DriverLaunchConfig.from_address(config or 0)), arguments, extra)
+        self.launch(function, launch_of(LaunchConfig.from_address(config or 0)), arguments, extra)
 
 
 def _in_buffer(params: Any, extra: int) -> list[bytes]:

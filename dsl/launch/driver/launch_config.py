@@ -1,4 +1,4 @@
-"""A launch's configuration: cudaLaunchConfig_t of the CUDA runtime, CUlaunchConfig of the driver, read as a Launch."""
+"""A launch's configuration: CUlaunchConfig of the driver, read as a Launch."""
 
 from __future__ import annotations
 
@@ -10,25 +10,12 @@ from dsl.launch.devices.protocol import DeviceError, Launch
 
 
 class LaunchAttribute(ctypes.Structure):
-    """cudaLaunchAttribute, its value as words."""
+    """CUlaunchAttribute, its value as words."""
 
     _fields_ = [("id", ctypes.c_uint32), ("padding", ctypes.c_uint32), ("value", ctypes.c_uint32 * 16)]
 
 
 class LaunchConfig(ctypes.Structure):
-    """cudaLaunchConfig_t."""
-
-    _fields_ = [
-        ("grid", ctypes.c_uint32 * 3),
-        ("block", ctypes.c_uint32 * 3),
-        ("smem_bytes", ctypes.c_size_t),
-        ("stream", ctypes.c_void_p),
-        ("attributes", ctypes.POINTER(LaunchAttribute)),
-        ("attribute_count", ctypes.c_uint32),
-    ]
-
-
-class DriverLaunchConfig(ctypes.Structure):
     """CUlaunchConfig."""
 
     _fields_ = [
@@ -41,11 +28,11 @@ class DriverLaunchConfig(ctypes.Structure):
     ]
 
 
-CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # cudaLaunchAttributeID, CUlaunchAttributeID
+CLUSTER_DIMENSION, COOPERATIVE_LAUNCH, STREAM_SERIALIZATION = 4, 2, 6  # CUlaunchAttributeID
 COMPLETION_EVENT, PROGRAMMATIC_EVENT = 12, 7
 
 
-def launch_of(config: LaunchConfig | DriverLaunchConfig) -> Launch:
+def launch_of(config: LaunchConfig) -> Launch:
     """The launch a configuration describes. Raises DeviceError for an attribute that is set and not known here."""
     cluster, flags, events = (1, 1, 1), 0, {COMPLETION_EVENT: 0, PROGRAMMATIC_EVENT: 0}
     for attribute in config.attributes[: config.attribute_count]:
@@ -58,8 +45,8 @@ def launch_of(config: LaunchConfig | DriverLaunchConfig) -> Launch:
         elif attribute.id in events:
             events[attribute.id] = attribute.value[0] | attribute.value[1] << 32
         elif attribute.value[0]:
-            runtime = importlib.import_module("cuda.bindings.runtime")
-            name = runtime.cudaLaunchAttributeID(attribute.id).name
+            driver = importlib.import_module("cuda.bindings.driver")
+            name = driver.CUlaunchAttributeID(attribute.id).name
             raise DeviceError(
                 "CUDA_ERROR_NOT_SUPPORTED", f"a launch has the attribute {name}, which the emulator does not know"
             )

@@ -1,9 +1,9 @@
 """Let the real cuda.bindings use the embedded device: its driver, and the CUDA runtime on top of it.
 
 `dlopen("libcuda.so.1")` gives a library that is already in the process, so ours is loaded before anybody calls one. The
-runtime inside cuda.bindings is linked into it and wants NVIDIA's driver, so its functions are replaced
-(imported_functions). torch imports cuda.bindings and calls nothing, so the functions themselves are made when the first
-of them is called.
+runtime inside cuda.bindings is linked into it and wants NVIDIA's driver, so its functions are replaced by those of our
+libcudart.so.13 (imported_functions), which finds the driver by its name. torch imports cuda.bindings and calls nothing,
+so the functions of the driver are made when the first of them is called.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from dsl import native_library
 from dsl.launch.devices.torch_mapping.torch_cuda import AfterImport
-from dsl.launch.driver import current, imported_functions, shared_object
+from dsl.launch.driver import current, imported_functions, shared_object, tables
 
 SONAME = "libcuda.so.1"
-EXPORTS = "exports.txt"  # the names of driver.functions(), which take long to make
-_RUNTIME_SONAME = "libcudart-of-the-device.so"
+CUDA_MAJOR = 13  # of every cuda.bindings that is served
+_LATER = "cudaOfALaterRelease"  # in the place of a name that our runtime does not know
 _NO_LOAD = 4  # RTLD_NOLOAD
 
 
@@ -31,7 +31,7 @@ def load() -> bool:
     then cuda.bindings stay as they are."""
     if _is_loaded():
         return False
-    names = Path(__file__).with_name(EXPORTS).read_text().split()
+    names = tables.symbols()
     try:
         shared_object.load(shared_object.path_of(SONAME, names), names, _driver_function, ctypes.RTLD_GLOBAL)
     except shared_object.NoSharedObject:
@@ -43,41 +43,53 @@ def load() -> bool:
     return True
 
 
+@functools.cache
+def runtime() -> ctypes.CDLL:
+    """The CUDA runtime, on whatever libcuda.so.1 the process has. Raises native_library.BuildError."""
+    return ctypes.CDLL(str(native_library.cuda_runtime_file(CUDA_MAJOR)))
+
+
+def address_in_runtime(name: str) -> int:
+    """Where a function of the runtime is."""
+    function = getattr(runtime(), name, None) or runtime()[_LATER]
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 def _replace_runtime(reader: Any) -> None:
-    """Let the module that all calls of the runtime go through call the device's functions."""
-
-    def addresses(names: list[str]) -> dict[str, int]:
-        return shared_object.load(shared_object.path_of(_RUNTIME_SONAME, names), names, _runtime_function).addresses
-
-    imported_functions.replace(reader, addresses)
+    """Let the module that all calls of the runtime go through call ours."""
+    imported_functions.replace(
+        reader, lambda names: {name: address_in_runtime(name.removeprefix("_")) for name in names}
+    )
 
 
 def install(device: Any) -> Callable[[], None]:
     """Answer cuda.bindings with `device` from now on; returns what ends that."""
     if not load():
         return lambda: None
-    return current.use_made_by(lambda: _driver_of(device))
+    end = current.use_made_by(lambda: _driver_of(device))
+
+    def done() -> None:
+        if current.is_made() and runtime.cache_info().currsize:
+            runtime().cudaDeviceReset()  # with the error of a kernel, which stays till then
+            runtime().cudaGetLastError()
+        end()
+
+    return done
 
 
 def _driver_of(device: Any) -> Any:
-    from dsl.launch.driver import driver, runtime  # noqa: PLC0415
+    from dsl.launch.driver import driver  # noqa: PLC0415
 
     own = driver.Driver(device)
-    own.runtime, own.launched = runtime.Runtime(own), device.hears
+    own.launched = device.hears
     return own
 
 
 def _driver_function(name: str) -> Any:
+    """The device's function of this name; one that it lacks warns."""
     from dsl.launch.driver import driver  # noqa: PLC0415
 
-    return driver.functions()[name]
-
-
-def _runtime_function(name: str) -> Any:
-    """The device's function of this name in cuda.bindings; one that it lacks warns."""
-    from dsl.launch.driver import runtime  # noqa: PLC0415
-
-    return runtime.functions().get(name.removeprefix("_")) or _refusing(name.removeprefix("_"))
+    return driver.functions().get(name) or _refusing(name)
 
 
 def _is_loaded() -> bool:

@@ -32,9 +32,10 @@ _TEXT, _DATA = 1, 2  # any section numbers: a loaded library has no section head
 _INTEGER_REGISTERS = (b"\x57", b"\x56", b"\x52", b"\x51", b"\x41\x50", b"\x41\x51")  # push rdi rsi rdx rcx r8 r9
 _POPS = (b"\x41\x59", b"\x41\x58", b"\x59", b"\x5a", b"\x5e", b"\x5f")
 _VECTOR_REGISTERS = 8  # xmm0 to xmm7
-# The code of functions after the end of Python. A function that gives something back succeeds. Others fail, because the
-# driver has ended (CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading); outside the main thread they do not return,
-# because Python stops its daemon threads. A function that returns text returns this one.
+# The code of functions after the end of Python. A function that gives something back succeeds, and so do those that the
+# CUDA runtime calls before each of its own. Others fail, because the driver has ended (CUDA_ERROR_DEINITIALIZED);
+# outside the main thread they do not return, because Python stops its daemon threads. A function that returns text
+# returns this one.
 _SUCCEEDS = b"\x31\xc0\xc3"  # xor eax, eax; ret
 _FAILS = (
     b"\xb8\x27\0\0\0\x0f\x05\x89\xc7\xb8\xba\0\0\0\x0f\x05\x39\xf8\x74\x09"  # getpid; gettid; je over the loop
@@ -44,10 +45,10 @@ _TELLS = b"\x48\x8d\x05\x01\0\0\0\xc3driver ended\0"  # lea rax, the text; ret
 _AFTER_END = _SUCCEEDS + _FAILS + _TELLS
 _GIVES_BACK = (
     "Destroy", "Free", "Unload", "Release", "Reset", "Unregister", "Synchronize", "Query", "PushCurrent", "PopCurrent",
-    "SetCurrent", "ProfilerStop", "LastError", "unload",
+    "SetCurrent", "ProfilerStop", "unload", "cuCtxGetCurrent", "cuDevicePrimaryCtxRetain",
 )  # fmt: skip
 _LAST_CALLS_SECONDS = 0.02
-_TEXTS = ("cudaGetError", "get_error_", "RT_GetError")
+_TEXTS = ("get_error_", "RT_GetError")
 _files: list[int] = []  # the libraries stay open: dlopen knows them by /proc/self/fd/N
 _binders: list[Any] = []  # and C keeps pointers to these
 _loaded: list[Loaded] = []

@@ -1,4 +1,4 @@
-"""The CUDA runtime that host functions of nvidia-cutlass-dsl call by C names (CUTE_DSL_LIBS), on the device's driver.
+"""The CUDA runtime that host functions of nvidia-cutlass-dsl call by C names (CUTE_DSL_LIBS): that of the device.
 
 `_cudaX` and `_cuX` take the arguments of cudaX and cuX. A function that the device lacks ends the run with its name.
 Compiled code knows no exceptions: the session keeps them.
@@ -15,11 +15,11 @@ import sys
 from typing import Any
 
 from dsl.launch.devices.protocol import DeviceError, Launch
-from dsl.launch.driver import calls, current, driver, runtime, shared_object
+from dsl.launch.driver import calls, current, driver, library, shared_object
 from dsl.launch.nvidia import errors
 
 SONAME = "libcute_dsl_runtime_of_device.so"
-_INT, _POINTER = ctypes.c_int, ctypes.c_void_p
+_INT, _POINTER, _TEXT = ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
 _INIT = ctypes.CFUNCTYPE(_INT, _POINTER)
 # The next release keeps all names of a release, 84 in 4.8.1; these are the ones not called like a function of CUDA.
 _OWN = {
@@ -31,21 +31,22 @@ _OWN = {
     "CuteDSLRT_TVMFFISetRaisedCudaLaunchError": (_INT,),
 }
 _SAME = {"_cudaLaunchKernelEx": "cudaLaunchKernelExC"}  # of another name in CUDA
-# Host functions leave out the last arguments of these functions: the values used instead.
+# Host functions leave out the last arguments of these functions: all their arguments (_KINDS), the values used instead.
+_KINDS = {"p": _POINTER, "i": _INT, "u": ctypes.c_uint, "z": ctypes.c_size_t}
 _FIRST, _DEFAULT_STREAM, _ANY_DIRECTION = 0, 0, 4
 _SHORTER = {
-    "_cudaDeviceGetAttribute": (_FIRST,),
-    "_cuDeviceGet": (_FIRST,),
-    "_cudaSetDevice": (_FIRST,),
-    "_cuKernelGetAttribute": (_FIRST,),
-    "_cudaKernelSetAttributeForDevice": (_FIRST,),
-    "_cudaEventRecord": (_DEFAULT_STREAM,),
-    "_cudaMallocAsync": (_DEFAULT_STREAM,),
-    "_cudaFreeAsync": (_DEFAULT_STREAM,),
-    "_cudaMemcpy": (_ANY_DIRECTION,),
-    "_cudaMemcpyAsync": (_ANY_DIRECTION, _DEFAULT_STREAM),
-    "_cudaMemsetAsync": (_DEFAULT_STREAM,),
-    "_cudaStreamWaitEvent": (0,),
+    "_cudaDeviceGetAttribute": ("pii", (_FIRST,)),
+    "_cuDeviceGet": ("pi", (_FIRST,)),
+    "_cudaSetDevice": ("i", (_FIRST,)),
+    "_cuKernelGetAttribute": ("pipi", (_FIRST,)),
+    "_cudaKernelSetAttributeForDevice": ("piii", (_FIRST,)),
+    "_cudaEventRecord": ("pp", (_DEFAULT_STREAM,)),
+    "_cudaMallocAsync": ("pzp", (_DEFAULT_STREAM,)),
+    "_cudaFreeAsync": ("pp", (_DEFAULT_STREAM,)),
+    "_cudaMemcpy": ("ppzi", (_ANY_DIRECTION,)),
+    "_cudaMemcpyAsync": ("ppzip", (_ANY_DIRECTION, _DEFAULT_STREAM)),
+    "_cudaMemsetAsync": ("pizp", (_DEFAULT_STREAM,)),
+    "_cudaStreamWaitEvent": ("ppu", (0,)),
 }
 _LACKING_TEXT = ("CuteDSLRT_GetErrorName", "CuteDSLRT_GetErrorString")
 _LACKING = (
@@ -87,15 +88,14 @@ def functions() -> dict[str, Any]:
     table: dict[str, Any] = {name: _lacking(name, _INT) for name in _LACKING}
     table |= {name: _lacking(name, _POINTER) for name in _LACKING_TEXT}
     table |= {name: ctypes.CFUNCTYPE(_INT, *kinds)(globals()[f"_{name}"]) for name, kinds in _OWN.items()}
-    of_driver, of_runtime = driver.functions(), runtime.functions()
+    of_driver, of_runtime = driver.functions(), library.runtime()
     for name in _OF_DEVICE:
         plain = _SAME.get(name, name[1:])
-        function = of_runtime[plain] if plain in of_runtime else of_driver[plain]
-        table[name] = _with_last(function, _SHORTER[name]) if name in _SHORTER else function
+        function = of_driver[plain] if plain in of_driver else of_runtime[plain]
+        table[name] = _with_last(function, *_SHORTER[name]) if name in _SHORTER else function
     table["cuda_dialect_get_error_name"] = of_runtime["cudaGetErrorName"]
-    for name in ("_cudaLibraryGetKernel", "_cuLibraryGetKernel"):
-        table[name] = _by_handle_or_its_place(table[name])
-    return table
+    get_kernel = _by_handle_or_its_place(_called(of_runtime["cudaLibraryGetKernel"], _POINTER, _POINTER, _TEXT))
+    return table | dict.fromkeys(("_cudaLibraryGetKernel", "_cuLibraryGetKernel"), get_kernel)
 
 
 @functools.cache
@@ -110,7 +110,8 @@ def use(run: Any) -> None:
     own = current.current()
     assert own is not None
     _Current.run = run
-    own.initialized = own.uses_primary = True  # NVIDIA's runtime begins the driver for its host functions
+    own.cuInit(0)  # as NVIDIA's runtime does for its host functions
+    own.uses_primary = True
     own.images.insert(0, lambda image: _ptx(run, image))
     own.failed, own.launched = lambda error: _failed(run, error), lambda *launch: _launched(run, *launch)
     _print_in_one_order()
@@ -170,10 +171,16 @@ def _lacking(name: str, result: Any) -> Any:
     return ctypes.CFUNCTYPE(result)(call)
 
 
-def _with_last(function: Any, last: tuple[int, ...]) -> Any:
+def _called(function: Any, *kinds: Any) -> Any:
+    """A C function with these arguments, which Python may call."""
+    return ctypes.cast(function, ctypes.CFUNCTYPE(_INT, *kinds))
+
+
+def _with_last(function: Any, letters: str, last: tuple[int, ...]) -> Any:
     """A C function of the first arguments; the others are `last`."""
-    kinds = function._argtypes_[: -len(last)]
-    return ctypes.CFUNCTYPE(_INT, *kinds)(lambda *arguments: function(*arguments, *last))
+    kinds = [_KINDS[each] for each in letters]
+    whole = _called(function, *kinds)
+    return ctypes.CFUNCTYPE(_INT, *kinds[: -len(last)])(lambda *arguments: whole(*arguments, *last))
 
 
 def _by_handle_or_its_place(get_kernel: Any) -> Any:
@@ -185,7 +192,7 @@ def _by_handle_or_its_place(get_kernel: Any) -> Any:
             library = ctypes.c_size_t.from_address(library).value
         return get_kernel(kernel, library, name)
 
-    return ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, ctypes.c_char_p)(call)
+    return ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, _TEXT)(call)
 
 
 # ** functions that CUDA does not have

@@ -19,7 +19,7 @@ def library(monkeypatch):
 def asked(name: str, version: int) -> tuple[int, int | None]:
     found, status = ctypes.c_void_p(7), ctypes.c_int(7)
     places = ctypes.addressof(found), ctypes.addressof(status)
-    code = driver.guarded("cuGetProcAddress")(name.encode(), places[0], version, 0, places[1])
+    code = driver.guarded("cuGetProcAddress_v2")(name.encode(), places[0], version, 0, places[1])
     assert status.value == (code == calls.NOT_FOUND)
     return code, found.value
 
@@ -39,4 +39,14 @@ def test_a_missing_function_is_not_found():
 def test_both_names_of_cuda_h_are_exported(name, library):
     """Programs get functions of the library: a function of ctypes would end with Python, and the program may not."""
     assert driver.functions()[name + "_v2"] is driver.functions()[name]
-    assert asked(name, 3020)[1] == library.addresses[name]
+    assert asked(name, 2000)[1] == library.addresses[name]
+    assert asked(name + "_v2", 13000)[1] == library.addresses[name + "_v2"]
+
+
+def test_the_oldest_form_takes_no_status(library):
+    """cuGetProcAddress of CUDA 11.3 has four arguments."""
+    found = ctypes.c_void_p()
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
+    assert kind(asked("cuGetProcAddress", 11030)[1])(b"cuInit", ctypes.addressof(found), 13000, 0) == 0
+    assert found.value == library.addresses["cuInit"]
+    assert asked("cuGetProcAddress", 12000)[1] == library.addresses["cuGetProcAddress_v2"]

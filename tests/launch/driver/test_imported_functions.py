@@ -1,8 +1,12 @@
+"""The CUDA runtime inside cuda.bindings, replaced by ours."""
+
 import os
 import subprocess
 import sys
 
 import pytest
+
+from tests.launch.driver.conftest import HEAD
 
 RELEASES = (
     *("13.0.0", "13.0.1", "13.0.2", "13.0.3", "13.1.0", "13.1.1", "13.2.0", "13.3.0", "13.3.1"),
@@ -47,3 +51,27 @@ def test_the_runtime_of_each_release_is_replaced(release, tmp_path):
     version, *answers = done.stdout.split()
     assert release in (version, "newest"), done.stderr
     assert answers == ["1", *["0x7070707"] * 4, "cudaErrorNotSupported", "b'cudaErrorInvalidValue'"], done.stderr
+
+
+@pytest.mark.parametrize("first", ["", "import cuda.bindings.runtime, torch\n"])
+def test_the_runtime_is_the_devices_whenever_it_is_imported(program, first):
+    body = """
+        print(good(r.cudaGetDeviceCount()), good(r.cudaGetDevice()), good(r.cudaRuntimeGetVersion()))
+        properties = good(r.cudaGetDeviceProperties(0))
+        print(properties.name, properties.multiProcessorCount, properties.clusterLaunch)
+        a = good(r.cudaMalloc(64))
+        good(r.cudaMemset(a, 1, 64))
+        host = np.zeros(64, np.uint8)
+        to_host = r.cudaMemcpyKind.cudaMemcpyDeviceToHost
+        good(r.cudaMemcpy(host.ctypes.data, a, 64, to_host)); print(host.sum())
+        print(code(r.cudaMemcpy(host.ctypes.data, a, 65, to_host)), code(r.cudaGetLastError()),
+              code(r.cudaGetLastError()))
+        start, end = good(r.cudaEventCreate()), good(r.cudaEventCreate())
+        good(r.cudaEventRecord(start, 0)); good(r.cudaEventRecord(end, 0)); good(r.cudaDeviceSynchronize())
+        print(0 <= good(r.cudaEventElapsedTime(start, end)) < 1000, good(r.cudaGetErrorName(r.cudaError_t(700))))
+        good(r.cudaFree(a)); print(code(r.cudaFree(a)))
+    """
+    assert program(body, first + HEAD) == (
+        "1 0 13000\nb'PTX emulator' 132 1\n64\nInvalidValue InvalidValue cudaSuccess\n"
+        "True b'cudaErrorIllegalAddress'\nInvalidValue\n"
+    )

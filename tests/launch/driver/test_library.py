@@ -2,15 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-from dsl.launch.driver import driver, library
+from dsl.launch.driver import driver, tables
 from tests.launch.driver.conftest import HEAD
 
 
 def test_each_function_of_the_driver_is_exported():
-    exported = Path(library.__file__).with_name(library.EXPORTS).read_text().split()
-    assert exported == sorted(driver.functions())
+    assert driver.functions().keys() - set(tables.symbols()) == set()
 
 
 def test_functions_are_made_at_the_first_call_of_one(program):
@@ -23,9 +21,32 @@ def test_functions_are_made_at_the_first_call_of_one(program):
     assert program(body, head + HEAD) == "False CUDA_SUCCESS True\n"
 
 
-def test_missing_functions_of_the_runtime_are_named(program):
+def test_missing_functions_are_named(program):
+    """The runtime looks the driver's functions up by their symbols."""
     text = program("print(code(r.cudaGraphCreate(0)))")
-    assert text.startswith("NotSupported\n") and "RuntimeWarning: the embedded device has no cudaGraphCreate" in text
+    assert text.startswith("NotSupported\n") and "RuntimeWarning: the embedded device has no cuGraphCreate" in text
+
+
+def test_a_device_begins_without_the_errors_of_the_one_before(program):
+    """The runtime keeps the error of a kernel until the device is reset."""
+    body = """
+        from dsl.launch.devices.emulated import Emulated
+        from dsl.launch.driver import library
+        ptx = b".version 8.0 .target sm_90 .address_size 64 .visible .entry k() { trap; }"
+        for _ in range(2):
+            end = library.install(Emulated())
+            good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+            print(code(r.cudaGetLastError()), good(r.cudaGetDeviceCount()))
+            get = library.runtime()
+            library_, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+            assert get.cudaLibraryLoadData(ctypes.byref(library_), ptx, None, None, 0, None, None, 0) == 0
+            assert get.cudaLibraryGetKernel(ctypes.byref(kernel), library_, b"k") == 0
+            config = (ctypes.c_uint32 * 16)(1, 1, 1, 32, 1, 1)
+            print(get.cudaLaunchKernelExC(config, kernel, None), code(r.cudaGetLastError()), code(r.cudaPeekAtLastError()))
+            end()
+    """
+    text = program(body)
+    assert text.startswith("cudaSuccess 1\n715 IllegalInstruction IllegalInstruction\n" * 2)
 
 
 def test_a_process_without_the_device_reports_no_device(program):
@@ -68,12 +89,12 @@ ENDS = {
     ),
     "a destructor": (
         "class Owner:\n"
-        "    at = good(d.cuMemAlloc(4))\n"
+        "    at = good(r.cudaMalloc(4))\n"
         "    def __del__(self):\n"
         "        codes = d.cuMemFree(self.at)[0], d.cuCtxSynchronize()[0], r.cudaDeviceSynchronize()[0]\n"
         "        print(*[int(each) for each in codes], int(d.cuMemAlloc(4)[0]), r.cudaGetErrorName(1)[1], flush=True)\n"
         "owner = Owner()",
-        "0 0 0 4 b'driver ended'\n",
+        "0 0 0 4 b'cudaErrorInvalidValue'\n",
         0,
     ),
     "a thread": (

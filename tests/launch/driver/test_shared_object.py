@@ -49,15 +49,17 @@ def test_another_machine_has_none(monkeypatch):
 def test_functions_do_without_python_after_the_end(monkeypatch):
     """Bound before the end or not: what gives something back succeeds, the rest fails; text is text."""
     monkeypatch.setattr(shared_object, "_loaded", [])
-    names = ["cuMemFree_v2", "cuStreamDestroy", "cudaDeviceSynchronize", "cuMemAlloc_v2", "cudaMemcpy"]
+    names = ["cuMemFree_v2", "cuStreamDestroy", "cuCtxGetCurrent", "cuMemAlloc_v2", "_cudaMemcpy"]
     called = []
     kind = ctypes.CFUNCTYPE(ctypes.c_int)
-    functions = {name: kind(lambda name=name: called.append(name) or 7) for name in [*names, "cudaGetErrorName"]}
+    functions = {
+        name: kind(lambda name=name: called.append(name) or 7) for name in [*names, "cuda_dialect_get_error_name"]
+    }
     path = shared_object.path_of("libended.so", list(functions))
     library = shared_object.load(path, list(functions), functions.__getitem__).library
     assert [library.cuMemFree_v2(), library.cuMemAlloc_v2(), called] == [7, 7, ["cuMemFree_v2", "cuMemAlloc_v2"]]
     shared_object.end()
     assert [getattr(library, name)() for name in names] == [0, 0, 0, 4, 4]
-    library.cudaGetErrorName.restype = ctypes.c_char_p
-    assert library.cudaGetErrorName(1) == b"driver ended"
+    library.cuda_dialect_get_error_name.restype = ctypes.c_char_p
+    assert library.cuda_dialect_get_error_name(1) == b"driver ended"
     assert called == ["cuMemFree_v2", "cuMemAlloc_v2"]

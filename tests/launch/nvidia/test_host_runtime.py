@@ -5,7 +5,7 @@ import importlib.metadata
 import subprocess
 from pathlib import Path
 
-from dsl.launch.driver import calls, current
+from dsl.launch.driver import calls, current, library
 from dsl.launch.nvidia import host_runtime
 
 
@@ -32,13 +32,14 @@ def _files(distribution: str) -> list:
 
 
 def test_without_a_device_it_answers_that_there_is_none():
+    assert library.load()
     functions = host_runtime.functions()
     slot = ctypes.c_void_p()
     before = current.current()
     current.use(None)
     try:
-        assert functions["_cudaMalloc"](ctypes.addressof(slot), 8) == calls.NO_DEVICE
-        assert functions["_cudaLaunchKernelEx"](None, None, None) == calls.NO_DEVICE
+        assert functions["_cudaMalloc"](ctypes.byref(slot), 8) == calls.NO_DEVICE
+        assert functions["_cudaLaunchKernelEx"](bytes(56), None, None) == calls.NO_DEVICE
         assert functions["_cudaGraphLaunch"]() == calls.NOT_SUPPORTED
     finally:
         current.use(before)
@@ -47,7 +48,7 @@ def test_without_a_device_it_answers_that_there_is_none():
 def test_a_function_gets_the_arguments_that_host_functions_leave_out():
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int)
     whole = kind(lambda a, b, c: 100 * a + 10 * b + c)
-    assert host_runtime._with_last(whole, (4, 5))(3) == 345
+    assert host_runtime._with_last(whole, "iii", (4, 5))(3) == 345
 
 
 def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept(monkeypatch):
