@@ -57,8 +57,6 @@ enum : Result {
   UNKNOWN = 999,
 };
 
-constexpr int DRIVER_VERSION = 13050;
-
 // One lock for all state. A callback of the program runs without it.
 struct Guard {
   Guard();

@@ -8,67 +8,8 @@
 namespace driver {
 namespace {
 
-constexpr u32 ATTRIBUTES = 149;  // CUdevice_attribute has numbers below; those without a row are 0
 constexpr int PCI_ROOM = 13;
 const char UUID[] = "PTX-emulator-001";
-
-struct Row {
-  u32 which;
-  int value;
-};
-constexpr Row ROWS[] = {
-    {1, MAX_THREADS},
-    {2, 1024},
-    {3, 1024},
-    {4, 64},  // threads of a block, and its extents
-    {5, 2147483647},
-    {6, 65535},
-    {7, 65535},  // extents of a grid
-    {8, BLOCK_SMEM_BYTES},
-    {9, 65536},
-    {10, WARP},
-    {11, 2147483647},
-    {12, 65536},  // constant memory, pitch, registers
-    {13, 1980000},
-    {14, 512},
-    {15, 1},
-    {16, SMS},
-    {19, 1},  // kHz, texture alignment, overlap, maps host memory
-    {30, 512},
-    {31, 1},
-    {32, 1},
-    {33, 1},
-    {36, 2619000},
-    {37, 5120},
-    {38, 50 << 20},
-    {39, SM_THREADS},
-    {40, 3},
-    {41, 1},
-    {51, 32},  // copy engines, unified addresses, texture pitch
-    {75, 9},
-    {76, 0},  // compute capability
-    {78, 1},
-    {79, 1},
-    {80, 1},
-    {81, SM_SMEM_BYTES},
-    {82, 65536},
-    {83, 1},  // managed memory
-    {87, 2},
-    {88, 0},
-    {89, 1},
-    {90, 1},  // no pageable memory of the host
-    {95, 1},
-    {97, MOST_SMEM_BYTES},
-    {99, 1},
-    {106, SM_BLOCKS},
-    {108, 32 << 20},
-    {109, 134213632},
-    {111, RESERVED_SMEM_BYTES},
-    {115, 1},
-    {120, 1},
-    {127, 1},
-    {129, 1},  // pools, clusters, tensor maps
-};
 
 // CUDA_VISIBLE_DEVICES hides the device unless its list begins with it.
 bool is_hidden() {
@@ -82,19 +23,13 @@ bool is_hidden() {
 
 int device_count() { return is_hidden() ? 0 : 1; }
 
-int attribute(u32 which) {
-  for (const Row &row : ROWS)
-    if (row.which == which) return row.value;
-  return 0;
-}
-
 }  // namespace driver
 
 using namespace driver;
 
 API(cuDriverGetVersion)(int *version) {
   REFUSE_IF(!version, INVALID_VALUE);
-  *version = DRIVER_VERSION;
+  *version = (int)DRIVER_VERSION;
   return SUCCESS;
 }
 
@@ -144,7 +79,7 @@ API(cuDeviceTotalMem_v2)(u64 *nbytes, int device) {
 API(cuDeviceGetAttribute)(int *value, u32 which, int device) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);
-  REFUSE_IF(!value || !which || which >= ATTRIBUTES, INVALID_VALUE);
+  REFUSE_IF(!value || !which || which >= DEVICE_ATTRIBUTES, INVALID_VALUE);
   *value = attribute(which);
   return SUCCESS;
 }

@@ -4,12 +4,29 @@
 
 namespace driver {
 
+#define ATTRIBUTE(which, value)
+#define NUMBER(name, value) constexpr u32 name = value;
+#include "device.inc"
+#undef NUMBER
+#undef ATTRIBUTE
+
+constexpr int attribute(u32 which) {
+  switch (which) {
+#define ATTRIBUTE(number, value) \
+  case number: return value;
+#define NUMBER(name, value)
+#include "device.inc"
+#undef NUMBER
+#undef ATTRIBUTE
+    default: return 0;
+  }
+}
+
 constexpr u64 TOTAL_BYTES = 80ull << 30;
-constexpr u32 SMS = 132, WARP = 32, MAX_THREADS = 1024, SM_THREADS = 2048, SM_BLOCKS = 32;
-constexpr u32 BLOCK_SMEM_BYTES = 48 << 10, MOST_SMEM_BYTES = 227 << 10, SM_SMEM_BYTES = 228 << 10;
-constexpr u32 RESERVED_SMEM_BYTES = 1024, PORTABLE_CLUSTER_BLOCKS = 8, MOST_CLUSTER_BLOCKS = 16;
+constexpr u32 MAX_THREADS = attribute(1), BLOCK_SMEM_BYTES = attribute(8), WARP = attribute(10), SMS = attribute(16);
+constexpr u32 SM_THREADS = attribute(39), SM_SMEM_BYTES = attribute(81), MOST_SMEM_BYTES = attribute(97);
+constexpr u32 SM_BLOCKS = attribute(106), RESERVED_SMEM_BYTES = attribute(111);
 
 int device_count();  // 0 where CUDA_VISIBLE_DEVICES hides it
-int attribute(u32 which);
 
 }  // namespace driver

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import emulator, environment_variables as variables
-from dsl.driver import arena, images, messages, results
+from dsl.driver import arena, images, messages
 from dsl.driver.messages import Channel, Reader
 from dsl.driver.report import Report
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import Launch
+from dsl.launch.driver import results
 
 _MAX_THREADS = 1024
 _LABEL = "memory allocated through the CUDA driver"

@@ -1,6 +1,6 @@
 """The two processes: how they find, hear and outlive each other.
 
-Modules tested here: dsl/driver/arena.py, dsl/driver/messages.py, dsl/driver/results.py, dsl/driver/ring.py.
+Modules tested here: dsl/driver/arena.py, dsl/driver/messages.py, dsl/driver/ring.py.
 """
 
 import os

@@ -8,9 +8,8 @@ import itertools
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from dsl.exceptions import outcome_of
 from dsl.interrupts import called_by_machine_code, heard_in_caller
-from dsl.launch.devices.protocol import DeviceError
+from dsl.launch.driver import results
 
 # Annotations of the arguments of a method that C calls.
 Pointer = Annotated[int | None, ctypes.c_void_p]
@@ -21,22 +20,6 @@ Long = Annotated[int, ctypes.c_uint64]
 Byte = Annotated[int, ctypes.c_ubyte]
 Short = Annotated[int, ctypes.c_ushort]
 
-# CUresult; the first six and most others are also numbers of cudaError_t.
-SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 0, 1, 2, 3
-NO_DEVICE, INVALID_DEVICE, INVALID_IMAGE, INVALID_CONTEXT = 100, 101, 200, 201
-NO_BINARY, INVALID_PTX, FILE_NOT_FOUND, INVALID_HANDLE, NOT_FOUND = 209, 218, 301, 400, 500
-ILLEGAL_ADDRESS, OUT_OF_RESOURCES, PEER_NOT_ENABLED = 700, 701, 705
-ASSERT, ILLEGAL_INSTRUCTION, MISALIGNED, TIMEOUT = 710, 715, 716, 702
-LAUNCH_FAILED, COOPERATIVE_TOO_LARGE, NOT_SUPPORTED, UNKNOWN = 719, 720, 801, 999
-INVALID_CLUSTER_SIZE = 912
-_OF_FAULT = {
-    "out_of_bounds": ILLEGAL_ADDRESS,
-    "misaligned": MISALIGNED,
-    "trap": ILLEGAL_INSTRUCTION,
-    "assert": ASSERT,
-    "deadlock": TIMEOUT,
-}
-
 
 class Refused(Exception):
     """A call that fails; `code` is its CUresult."""
@@ -46,21 +29,10 @@ class Refused(Exception):
         self.code = code
 
 
-def refuse_if(holds: object, code: int = INVALID_VALUE) -> None:
+def refuse_if(holds: object, code: int = results.INVALID_VALUE) -> None:
     """Raise Refused where `holds`."""
     if holds:
         raise Refused(code)
-
-
-def code_of(error: BaseException) -> int:
-    """The CUresult of what a launch raised."""
-    name = error.name if isinstance(error, DeviceError) else getattr(error, "cuda_error", None)
-    if name is not None:
-        from cuda.bindings.driver import CUresult
-
-        return int(getattr(CUresult, name, UNKNOWN))
-    outcome = outcome_of(error) or {}
-    return _OF_FAULT.get(outcome.get("kind") or outcome.get("outcome", ""), LAUNCH_FAILED)
 
 
 def put(address: int | None, kind: Any, value: Any) -> None:
@@ -93,7 +65,7 @@ class Handles:
         self._objects[handle] = value
         return handle
 
-    def get(self, handle: int | None, kind: type, code: int = INVALID_HANDLE) -> Any:
+    def get(self, handle: int | None, kind: type, code: int = results.INVALID_HANDLE) -> Any:
         """The object of this kind that a handle names; refused if there is none."""
         value = self._objects.get(handle or 0)
         refuse_if(not isinstance(value, kind), code)
@@ -114,4 +86,4 @@ def c_function(name: str, method: Callable, call: Callable[..., int]) -> Any:
     hints = inspect.get_annotations(inspect.unwrap(method), eval_str=True)
     hints.pop("return", None)
     kind = ctypes.CFUNCTYPE(ctypes.c_int, *(hint.__metadata__[0] for hint in hints.values()))
-    return kind(heard_in_caller(call, UNKNOWN) if "Launch" in name else called_by_machine_code(call))
+    return kind(heard_in_caller(call, results.UNKNOWN) if "Launch" in name else called_by_machine_code(call))

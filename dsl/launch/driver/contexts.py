@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsl.launch.devices.protocol import Device
-from dsl.launch.driver import attributes, calls
+from dsl.launch.driver import attributes, results, tables
 from dsl.launch.driver.calls import Handles, Int, Long, Pointer, Refused, Unsigned, put, put_if, refuse_if
 
 _INT, _UNSIGNED, _SIZE, _POINTER, _FLOAT = (
@@ -93,31 +93,28 @@ class Contexts:
         put(version, _INT, attributes.DRIVER_VERSION)
 
     def cuGetErrorName(self, code: Int, text: Pointer) -> None:
-        self._text(code, text, lambda each: each.name)
+        self._text(code, text, 0)
 
     def cuGetErrorString(self, code: Int, text: Pointer) -> None:
-        self._text(code, text, lambda each: each.name.removeprefix("CUDA_ERROR_").replace("_", " ").lower())
+        self._text(code, text, 1)
 
-    def _text(self, code: int, text: int | None, of: Any) -> None:
-        from cuda.bindings.driver import CUresult
-
-        try:
-            words = of(CUresult(code))
-        except ValueError:
+    def _text(self, code: int, text: int | None, part: int) -> None:
+        row = tables.errors().get(code)
+        if row is None:
             put_if(text, _POINTER, None)
-            raise Refused(calls.INVALID_VALUE) from None
-        kept = self._texts.setdefault(words, ctypes.create_string_buffer(words.encode()))
+            raise Refused(results.INVALID_VALUE)
+        kept = self._texts.setdefault(row[part], ctypes.create_string_buffer(row[part].encode()))
         put(text, _POINTER, ctypes.addressof(kept))
 
     # ** the device
 
     def ready(self) -> None:
         """Refuse a call before cuInit; torch begins the driver on its first use, and programs count on that."""
-        refuse_if(not (_Process.has_begun or "torch" in sys.modules), calls.NOT_INITIALIZED)
+        refuse_if(not (_Process.has_begun or "torch" in sys.modules), results.NOT_INITIALIZED)
 
     def _of(self, device: int) -> None:
         self.ready()
-        refuse_if(device != 0, calls.INVALID_DEVICE)
+        refuse_if(device != 0, results.INVALID_DEVICE)
 
     def cuDeviceGet(self, device: Pointer, ordinal: Int) -> None:
         self._of(ordinal)
@@ -174,8 +171,8 @@ class Contexts:
         """The current context; refused if there is none."""
         self.ready()
         handle = self.current_handle()
-        refuse_if(not handle, calls.INVALID_CONTEXT)
-        return self.handles.get(handle, Context, calls.INVALID_CONTEXT)
+        refuse_if(not handle, results.INVALID_CONTEXT)
+        return self.handles.get(handle, Context, results.INVALID_CONTEXT)
 
     def current_handle(self) -> int:
         """Compiled host functions and torch have the primary context where none is current."""
@@ -190,7 +187,7 @@ class Contexts:
 
     def cuDevicePrimaryCtxRelease(self, device: Int) -> None:
         self._of(device)
-        refuse_if(not self.retained, calls.INVALID_CONTEXT)
+        refuse_if(not self.retained, results.INVALID_CONTEXT)
         self.retained -= 1
 
     def cuDevicePrimaryCtxReset(self, device: Int) -> None:
@@ -212,7 +209,7 @@ class Contexts:
         self._stack.append(handle)
 
     def cuCtxCreate_v3(self, context: Pointer, affinity: Pointer, count: Int, flags: Unsigned, device: Int) -> None:
-        refuse_if(count, calls.NOT_SUPPORTED)
+        refuse_if(count, results.NOT_SUPPORTED)
         self.cuCtxCreate(context, flags, device)
 
     def cuCtxCreate_v4(self, context: Pointer, parameters: Pointer, flags: Unsigned, device: Int) -> None:
@@ -220,15 +217,15 @@ class Contexts:
 
     def cuCtxDestroy(self, context: Pointer) -> None:
         self.ready()
-        refuse_if(context == self.primary_handle, calls.INVALID_CONTEXT)
-        self.handles.get(context, Context, calls.INVALID_CONTEXT)
+        refuse_if(context == self.primary_handle, results.INVALID_CONTEXT)
+        self.handles.get(context, Context, results.INVALID_CONTEXT)
         self.handles.remove(context, Context)
         if self._stack and self._stack[-1] == context:
             self._stack.pop()
 
     def cuCtxPushCurrent(self, context: Pointer) -> None:
         self.ready()
-        self.handles.get(context, Context, calls.INVALID_CONTEXT)
+        self.handles.get(context, Context, results.INVALID_CONTEXT)
         self._stack.append(context or 0)
 
     def cuCtxPopCurrent(self, context: Pointer) -> None:
@@ -240,7 +237,7 @@ class Contexts:
     def cuCtxSetCurrent(self, context: Pointer) -> None:
         self.ready()
         if context:
-            self.handles.get(context, Context, calls.INVALID_CONTEXT)
+            self.handles.get(context, Context, results.INVALID_CONTEXT)
         if self._stack:
             self._stack.pop()
         if context:
@@ -260,7 +257,7 @@ class Contexts:
 
     def _context(self, handle: int | None) -> Context:
         """A context, or for 0 the current one."""
-        return self.handles.get(handle, Context, calls.INVALID_CONTEXT) if handle else self.current()
+        return self.handles.get(handle, Context, results.INVALID_CONTEXT) if handle else self.current()
 
     def cuCtxGetFlags(self, flags: Pointer) -> None:
         put(flags, _UNSIGNED, self.current().flags)
@@ -372,7 +369,7 @@ class Contexts:
     def cuStreamAddCallback(self, stream: Pointer, function: Pointer, data: Pointer, flags: Unsigned) -> None:
         self.stream(stream)
         refuse_if(not function or flags)
-        ctypes.CFUNCTYPE(None, _POINTER, _INT, _POINTER)(function or 0)(stream, calls.SUCCESS, data)
+        ctypes.CFUNCTYPE(None, _POINTER, _INT, _POINTER)(function or 0)(stream, results.SUCCESS, data)
 
     # ** events
 
@@ -404,13 +401,13 @@ class Contexts:
     def cuEventElapsedTime(self, milliseconds: Pointer, start: Pointer, end: Pointer) -> None:
         self.current()
         events = [self.handles.get(each, Event) for each in (start, end)]
-        refuse_if(any(each.seconds is None or each.flags & _DISABLE_TIMING for each in events), calls.INVALID_HANDLE)
+        refuse_if(any(each.seconds is None or each.flags & _DISABLE_TIMING for each in events), results.INVALID_HANDLE)
         put(milliseconds, _FLOAT, (events[1].seconds - events[0].seconds) * 1e3)
 
     def cuGetExportTable(self, table: Pointer, key: Pointer) -> None:
         """NVIDIA's tables of functions without names: there are none."""
         put_if(table, _POINTER, None)
-        raise Refused(calls.NOT_FOUND)
+        raise Refused(results.NOT_FOUND)
 
     def cuModuleGetLoadingMode(self, mode: Pointer) -> None:
         put(mode, _INT, 2)  # CU_MODULE_LAZY_LOADING

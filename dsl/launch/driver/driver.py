@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl.interrupts import Rang, raise_in_caller
-from dsl.launch.driver import calls, shared_object, tables
+from dsl.launch.driver import calls, results, shared_object, tables
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, put, put_if, refuse_if
 from dsl.launch.driver.current import current
 from dsl.launch.driver.kernels import KernelCalls
@@ -45,14 +45,14 @@ class Driver(MemoryCalls, KernelCalls, TensorMapCalls):
         put_if(status, ctypes.c_int, _SYMBOL_NOT_FOUND if address is None else 0)
         put(function, ctypes.c_void_p, address)
         if address is None:
-            raise Refused(calls.NOT_FOUND)
+            raise Refused(results.NOT_FOUND)
 
 
 class _NoDevice(Driver):
     """The driver of a machine without a device."""
 
     def ready(self) -> None:
-        raise Refused(calls.NO_DEVICE)
+        raise Refused(results.NO_DEVICE)
 
     def cuInit(self, flags: Unsigned) -> None:
         self.ready()
@@ -74,14 +74,14 @@ def guarded(name: str) -> Callable[..., int]:
             return refused.code
         except Rang as rang:  # the signal's handler runs next
             driver.stopped(rang)
-            return calls.LAUNCH_FAILED
+            return results.LAUNCH_FAILED
         except KeyboardInterrupt as error:
             raise_in_caller(error)
-            return calls.UNKNOWN
+            return results.UNKNOWN
         except BaseException as error:
             driver.failed(error)
-            return calls.code_of(error)
-        return calls.SUCCESS
+            return results.of(error)
+        return results.SUCCESS
 
     return call
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from dsl.core.trace import COOPERATIVE
 from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
-from dsl.launch.driver import attributes, calls
+from dsl.launch.driver import attributes, results
 from dsl.launch.driver.calls import Int, Long, Pointer, Refused, Text, Unsigned, array, put, put_if, refuse_if
 from dsl.launch.driver.contexts import Contexts
 from dsl.launch.driver.launch_config import LaunchConfig, launch_of
@@ -28,7 +28,6 @@ _MAX_THREADS, _STATIC_SMEM, _CONSTANT, _LOCAL, _REGISTERS, _PTX_VERSION, _BINARY
 _MAX_DYNAMIC_SMEM, _CARVEOUT, _CLUSTER_SET, _CLUSTER_X, _CLUSTER_Y, _CLUSTER_Z, _NON_PORTABLE, _POLICY = range(8, 16)
 _DEFAULT_SMEM_BYTES = 48 << 10
 _BUFFER_POINTER, _BUFFER_SIZE = 1, 2  # CU_LAUNCH_PARAM_...
-_CLUSTER_BLOCKS = 16
 
 
 @dataclass
@@ -85,7 +84,7 @@ class KernelCalls(Contexts):
         if word == _FAT_BINARY:
             return _ptx_in_fat_binary(image)
         text = ctypes.string_at(image)
-        refuse_if(b".version" not in text, calls.NO_BINARY)
+        refuse_if(b".version" not in text, results.NO_BINARY)
         return text.decode(errors="replace")
 
     def _load(self, handle: int | None, image: int | None, error: Any = None) -> None:
@@ -99,7 +98,7 @@ class KernelCalls(Contexts):
             self.failed(wrong)
             if error is not None:
                 error(str(wrong))
-            raise Refused(calls.INVALID_PTX) from None
+            raise Refused(results.INVALID_PTX) from None
         put(handle, _POINTER, self.handles.add(Module(program)))
 
     def cuModuleLoadData(self, module: Pointer, image: Pointer) -> None:
@@ -118,7 +117,7 @@ class KernelCalls(Contexts):
             with open(path or b"", "rb") as file:
                 data = ctypes.create_string_buffer(file.read())
         except OSError:
-            raise Refused(calls.FILE_NOT_FOUND) from None
+            raise Refused(results.FILE_NOT_FOUND) from None
         self._load(module, ctypes.addressof(data))
 
     def cuModuleUnload(self, module: Pointer) -> None:
@@ -132,7 +131,7 @@ class KernelCalls(Contexts):
         put(function, _POINTER, self._kernel_of(owner, (name or b"").decode()))
 
     def _kernel_of(self, module: Module, name: str) -> int:
-        refuse_if(name not in module.program.entries, calls.NOT_FOUND)
+        refuse_if(name not in module.program.entries, results.NOT_FOUND)
         if name not in module.kernels:
             module.kernels[name] = self.handles.add(Kernel(module, name))
         return module.kernels[name]
@@ -150,7 +149,7 @@ class KernelCalls(Contexts):
         ranges = self.handles.get(module, Module).program.allocations()
         place = next((each for each in ranges if each.label == (name or b"").decode()), None)
         if place is None:
-            raise Refused(calls.NOT_FOUND)
+            raise Refused(results.NOT_FOUND)
         put_if(address, _POINTER, place.address)
         put_if(nbytes, _SIZE, place.size_bytes)
 
@@ -285,8 +284,8 @@ class KernelCalls(Contexts):
     def cuOccupancyMaxPotentialClusterSize(self, blocks: Pointer, function: Pointer, config: Pointer) -> None:
         self.current()
         kernel = self.handles.get(function, Kernel)
-        most = _CLUSTER_BLOCKS if kernel.settings.get(_NON_PORTABLE) else attributes.PORTABLE_CLUSTER_BLOCKS
-        put(blocks, _INT, most)
+        portable, most = attributes.PORTABLE_CLUSTER_BLOCKS, attributes.MOST_CLUSTER_BLOCKS
+        put(blocks, _INT, most if kernel.settings.get(_NON_PORTABLE) else portable)
 
     def cuOccupancyMaxActiveClusters(self, clusters: Pointer, function: Pointer, config: Pointer) -> None:
         self.current()
@@ -372,4 +371,4 @@ def _ptx_in_fat_binary(image: int) -> str:
         if kind == _PTX and not flags & _COMPRESSED:
             return data[at + entry_bytes : at + entry_bytes + payload_bytes].rstrip(b"\0").decode()
         at += entry_bytes + payload_bytes
-    raise Refused(calls.NO_BINARY)
+    raise Refused(results.NO_BINARY)

@@ -1,8 +1,8 @@
 """Let the real cuda.bindings use the embedded device: its driver, and the CUDA runtime on top of it.
 
 `dlopen("libcuda.so.1")` gives a library that is already in the process, so ours is loaded before anybody calls one. The
-runtime inside cuda.bindings is linked into it and wants NVIDIA's driver, so its functions are replaced by those of our
-libcudart.so.13 (imported_functions), which finds the driver by its name. torch imports cuda.bindings and calls nothing,
+runtime inside cuda.bindings is linked into it and wants NVIDIA's driver, so functions of our libcudart.so.13 replace
+its functions (imported_functions). Ours finds the driver by its name. torch imports cuda.bindings and calls nothing,
 so the functions of the driver are made when the first of them is called.
 """
 
@@ -50,7 +50,7 @@ def runtime() -> ctypes.CDLL:
 
 
 def address_in_runtime(name: str) -> int:
-    """Where a function of the runtime is."""
+    """The address of a function of the runtime."""
     function = getattr(runtime(), name, None) or runtime()[_LATER]
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 

@@ -10,7 +10,7 @@ import bisect
 import ctypes
 import operator
 
-from dsl.launch.driver import attributes, calls
+from dsl.launch.driver import attributes, calls, results
 from dsl.launch.driver.calls import Byte, Int, Long, Pointer, Short, Unsigned, put, put_if, refuse_if
 from dsl.launch.driver.contexts import Contexts
 
@@ -44,11 +44,11 @@ class MemoryCalls(Contexts):
     def _alloc(self, address: int | None, nbytes: int) -> None:
         self.current()
         refuse_if(not nbytes or not address)
-        refuse_if(nbytes > attributes.TOTAL_BYTES, calls.OUT_OF_MEMORY)
+        refuse_if(nbytes > attributes.TOTAL_BYTES, results.OUT_OF_MEMORY)
         try:
             start = self.device.alloc(nbytes, "memory allocated through the CUDA driver")
         except MemoryError:
-            raise calls.Refused(calls.OUT_OF_MEMORY) from None
+            raise calls.Refused(results.OUT_OF_MEMORY) from None
         put(address, _POINTER, start)
 
     def cuMemAlloc(self, address: Pointer, nbytes: Long) -> None:
@@ -83,7 +83,7 @@ class MemoryCalls(Contexts):
             try:
                 self.device.free(address)
             except ValueError:
-                raise calls.Refused(calls.INVALID_VALUE) from None
+                raise calls.Refused(results.INVALID_VALUE) from None
 
     def cuMemFreeAsync(self, address: Pointer, stream: Pointer) -> None:
         self.stream(stream)
@@ -115,7 +115,7 @@ class MemoryCalls(Contexts):
     def cuMemGetAddressRange(self, start: Pointer, nbytes: Pointer, address: Pointer) -> None:
         self.current()
         place = self._range(address)
-        refuse_if(place is None, calls.NOT_FOUND)
+        refuse_if(place is None, results.NOT_FOUND)
         put_if(start, _POINTER, (place or (0, 0))[0])
         put_if(nbytes, _SIZE, (place or (0, 0))[1])
 
@@ -135,7 +135,7 @@ class MemoryCalls(Contexts):
             _SIZE_BYTES: (_SIZE, nbytes),
             _MAPPED: (_UNSIGNED, 1),
         }.get(attribute, (None, None))
-        refuse_if(kind is None, calls.NOT_SUPPORTED)
+        refuse_if(kind is None, results.NOT_SUPPORTED)
         put(value, kind, answer)
 
     def cuPointerGetAttributes(self, count: Unsigned, kinds: Pointer, values: Pointer, address: Pointer) -> None:

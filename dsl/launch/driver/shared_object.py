@@ -33,7 +33,7 @@ _INTEGER_REGISTERS = (b"\x57", b"\x56", b"\x52", b"\x51", b"\x41\x50", b"\x41\x5
 _POPS = (b"\x41\x59", b"\x41\x58", b"\x59", b"\x5a", b"\x5e", b"\x5f")
 _VECTOR_REGISTERS = 8  # xmm0 to xmm7
 # The code of functions after the end of Python. A function that gives something back succeeds, and so do those that the
-# CUDA runtime calls before each of its own. Others fail, because the driver has ended (CUDA_ERROR_DEINITIALIZED);
+# CUDA runtime calls first in each function. Others fail, because the driver has ended (CUDA_ERROR_DEINITIALIZED);
 # outside the main thread they do not return, because Python stops its daemon threads. A function that returns text
 # returns this one.
 _SUCCEEDS = b"\x31\xc0\xc3"  # xor eax, eax; ret

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 
 from dsl.launch.devices.protocol import DeviceError
-from dsl.launch.driver import calls
+from dsl.launch.driver import results
 from dsl.launch.driver.calls import Int, Pointer, Refused, Unsigned, array, refuse_if
 from dsl.launch.driver.contexts import Contexts
 
@@ -28,7 +28,7 @@ class TensorMapCalls(Contexts):
             form = arguments.encode()  # type: ignore[attr-defined]
         except tensor_map.BadTensorMap as wrong:
             self.failed(DeviceError("CUDA_ERROR_INVALID_VALUE", f"a tensor map cannot be made: {wrong}"))
-            raise Refused(calls.INVALID_VALUE) from None
+            raise Refused(results.INVALID_VALUE) from None
         ctypes.memmove(target or 0, form, len(form))
 
     def cuTensorMapEncodeTiled(
@@ -69,7 +69,7 @@ class TensorMapCalls(Contexts):
         self.failed(DeviceError(
             "CUDA_ERROR_INVALID_VALUE", "cuTensorMapEncodeIm2colWide needs compute capability 10.0; this device has 9.0"
         ))  # fmt: skip
-        raise Refused(calls.INVALID_VALUE)
+        raise Refused(results.INVALID_VALUE)
 
     def cuTensorMapReplaceAddress(self, target: Pointer, address: Pointer) -> None:
         self.current()
@@ -80,4 +80,4 @@ class TensorMapCalls(Contexts):
         if not least <= rank <= _MOST_RANK:
             text = f"a tensor map has {least} to {_MOST_RANK} dimensions, got {rank}"
             self.failed(DeviceError("CUDA_ERROR_INVALID_VALUE", text))
-            raise Refused(calls.INVALID_VALUE)
+            raise Refused(results.INVALID_VALUE)

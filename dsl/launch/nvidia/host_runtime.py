@@ -1,4 +1,4 @@
-"""The CUDA runtime that host functions of nvidia-cutlass-dsl call by C names (CUTE_DSL_LIBS): that of the device.
+"""The CUDA runtime that host functions of nvidia-cutlass-dsl call by C names (CUTE_DSL_LIBS), on the device.
 
 `_cudaX` and `_cuX` take the arguments of cudaX and cuX. A function that the device lacks ends the run with its name.
 Compiled code knows no exceptions: the session keeps them.
@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from dsl.launch.devices.protocol import DeviceError, Launch
-from dsl.launch.driver import calls, current, driver, library, shared_object
+from dsl.launch.driver import current, driver, library, results, shared_object
 from dsl.launch.nvidia import errors
 
 SONAME = "libcute_dsl_runtime_of_device.so"
@@ -166,7 +166,7 @@ def _lacking(name: str, result: Any) -> Any:
         run = _Current.run
         if run is not None:
             _failed(run, Missing(f"the compiled host function calls `{name}`, which the emulator does not have"))
-        return calls.NOT_SUPPORTED if result is _INT else None
+        return results.NOT_SUPPORTED if result is _INT else None
 
     return ctypes.CFUNCTYPE(result)(call)
 
@@ -208,7 +208,7 @@ def _cuda_dialect_init_library_once(library: int, init: int, load: int) -> int:
 
 
 def _cuda_dialect_unload_library_once() -> int:
-    return calls.SUCCESS
+    return results.SUCCESS
 
 
 def _cuda_dialect_assert_success(code: int) -> int:
@@ -243,7 +243,7 @@ def _CuteDSLRT_TVMFFISetRaisedCudaError(code: int) -> int:
         run.told = run.failure
         text = f"{errors.RAISED_FOR_FFI} {code}\n{run.told or ''}".rstrip().replace("\0", "")
         ffi.TVMFFIErrorSetRaisedFromCStr(b"RuntimeError", text.encode())
-    return calls.SUCCESS
+    return results.SUCCESS
 
 
 _CuteDSLRT_TVMFFISetRaisedCudaLaunchError = _CuteDSLRT_TVMFFISetRaisedCudaError

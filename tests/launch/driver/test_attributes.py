@@ -1,5 +1,6 @@
 """The attributes of the device agree with each other, with torch's properties and with what the emulator holds."""
 
+import pytest
 from cuda.bindings import driver
 
 from dsl import emulator
@@ -9,6 +10,23 @@ from dsl.launch.driver.attributes import ATTRIBUTES, COUNT, RESERVED_SMEM_BYTES
 
 def of(name: str) -> int:
     return ATTRIBUTES[int(getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"))]
+
+
+# A property of torch: the attribute of cuda.h that it is.
+OF_TORCH = {
+    "major": "COMPUTE_CAPABILITY_MAJOR", "minor": "COMPUTE_CAPABILITY_MINOR", "warp_size": "WARP_SIZE",
+    "multi_processor_count": "MULTIPROCESSOR_COUNT", "L2_cache_size": "L2_CACHE_SIZE",
+    "max_threads_per_multi_processor": "MAX_THREADS_PER_MULTIPROCESSOR",
+    "max_threads_per_block": "MAX_THREADS_PER_BLOCK", "regs_per_multiprocessor": "MAX_REGISTERS_PER_MULTIPROCESSOR",
+    "shared_memory_per_block": "MAX_SHARED_MEMORY_PER_BLOCK",
+    "shared_memory_per_multiprocessor": "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
+    "shared_memory_per_block_optin": "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_torchs_properties_are_the_attributes(name):
+    assert of(OF_TORCH[name]) == PROPERTIES[name]
 
 
 def test_numbers_agree_with_cuda_h():

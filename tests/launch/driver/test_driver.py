@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from dsl.launch.driver import calls, driver, shared_object
+from dsl.launch.driver import driver, results, shared_object
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def asked(name: str, version: int) -> tuple[int, int | None]:
     found, status = ctypes.c_void_p(7), ctypes.c_int(7)
     places = ctypes.addressof(found), ctypes.addressof(status)
     code = driver.guarded("cuGetProcAddress_v2")(name.encode(), places[0], version, 0, places[1])
-    assert status.value == (code == calls.NOT_FOUND)
+    assert status.value == (code == results.NOT_FOUND)
     return code, found.value
 
 
@@ -32,7 +32,7 @@ def test_a_function_has_the_form_of_the_release_that_is_asked_for():
 
 
 def test_a_missing_function_is_not_found():
-    assert asked("cuGraphLaunch", 13000) == (calls.NOT_FOUND, None)
+    assert asked("cuGraphLaunch", 13000) == (results.NOT_FOUND, None)
 
 
 @pytest.mark.parametrize("name", ["cuMemAlloc", "cuCtxCreate", "cuEventDestroy", "cuModuleGetGlobal"])

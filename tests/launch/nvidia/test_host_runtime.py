@@ -5,7 +5,7 @@ import importlib.metadata
 import subprocess
 from pathlib import Path
 
-from dsl.launch.driver import calls, current, library
+from dsl.launch.driver import calls, current, library, results
 from dsl.launch.nvidia import host_runtime
 
 
@@ -38,9 +38,9 @@ def test_without_a_device_it_answers_that_there_is_none():
     before = current.current()
     current.use(None)
     try:
-        assert functions["_cudaMalloc"](ctypes.byref(slot), 8) == calls.NO_DEVICE
-        assert functions["_cudaLaunchKernelEx"](bytes(56), None, None) == calls.NO_DEVICE
-        assert functions["_cudaGraphLaunch"]() == calls.NOT_SUPPORTED
+        assert functions["_cudaMalloc"](ctypes.byref(slot), 8) == results.NO_DEVICE
+        assert functions["_cudaLaunchKernelEx"](bytes(56), None, None) == results.NO_DEVICE
+        assert functions["_cudaGraphLaunch"]() == results.NOT_SUPPORTED
     finally:
         current.use(before)
 
