@@ -121,6 +121,11 @@ def driver() -> list[Path]:
     return [file for of in (_driver(), *map(cuda_runtime, CUDA_MAJORS)) for file in _files_by_name(of)]
 
 
+def driver_file() -> Path:
+    """The CUDA driver alone, built first. Raises BuildError."""
+    return _files_by_name(_driver())[0]
+
+
 def cuda_runtime_file(major: int) -> Path:
     """The CUDA runtime of one release alone, built first. Raises BuildError."""
     return _files_by_name(cuda_runtime(major))[0]

@@ -81,7 +81,6 @@ ALONE_IMPORT = {
 IMPORTED_BY_NAME = {
     "harness/entry/gpu_repro_start.py": {"harness.plugin", "harness.cli"},
     "dsl/cutlass/cute/arch.py": {"dsl.cutlass._mlir.dialects"},
-    "dsl/launch/driver/launch_config.py": {"cuda.bindings.driver"},
     "dsl/launch/nvidia/hook.py": {"tvm_ffi", "cutlass.cute"},
     "dsl/launch/nvidia/host_runtime.py": {"tvm_ffi"},
     "dsl/launch/nvidia/tensors.py": {"cutlass.cute.runtime"},

@@ -24,6 +24,7 @@ enum : Result {
   INVALID_VALUE = 1,
   OUT_OF_MEMORY = 2,
   NOT_INITIALIZED = 3,
+  DEINITIALIZED = 4,
   NO_DEVICE = 100,
   INVALID_DEVICE = 101,
   INVALID_IMAGE = 200,
@@ -57,8 +58,10 @@ enum : Result {
   UNKNOWN = 999,
 };
 
-// One lock for all state. A callback of the program runs without it.
+// One lock for all state. A callback of the program runs without it. After the end of Python nobody takes it.
 struct Guard {
+  void *python;
+  bool is_locked;
   Guard();
   ~Guard();
   Guard(const Guard &) = delete;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "device.h"
-#include "helper.h"
+#include "in_process.h"
 #include "memory.h"
 #include "pieces.h"
 
@@ -28,7 +28,7 @@ thread_local u32 depth;
 
 void after_fork() {
   lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-  if (!is_initialized) return;  // nothing has begun: the child may begin by itself
+  if (!is_initialized || is_in_process()) return;  // nothing has begun, or the child has the device too
   is_forked = true;
   leave_helper();
 }
@@ -49,8 +49,13 @@ void reset(Context *context) {
 
 }  // namespace
 
-Guard::Guard() { pthread_mutex_lock(&lock); }
-Guard::~Guard() { pthread_mutex_unlock(&lock); }
+Guard::Guard() : python(give_up_python()), is_locked(!python_has_ended()) {
+  if (is_locked) pthread_mutex_lock(&lock);
+}
+Guard::~Guard() {
+  if (is_locked) pthread_mutex_unlock(&lock);
+  take_python_back(python);
+}
 
 Unlocked::Unlocked() { pthread_mutex_unlock(&lock); }
 Unlocked::~Unlocked() { pthread_mutex_lock(&lock); }
@@ -59,7 +64,8 @@ u64 calls_of_program;
 
 Result ready() {
   ++calls_of_program;
-  return is_forked || !is_initialized ? NOT_INITIALIZED : SUCCESS;
+  if (Result refused = refused_in_process()) return refused;
+  return is_forked || !(is_initialized || has_torch()) ? NOT_INITIALIZED : SUCCESS;
 }
 
 Result ready(Context **context) {
@@ -69,7 +75,10 @@ Result ready(Context **context) {
   return (*context)->lost;
 }
 
-Context *current() { return depth ? of<Context>(pushed[depth - 1]) : nullptr; }
+Context *current() {
+  if (depth) return of<Context>(pushed[depth - 1]);
+  return defaults_to_primary() ? primary() : nullptr;
+}
 
 Context *primary() {
   if (!the_primary) {
@@ -77,6 +86,13 @@ Context *primary() {
     the_primary->is_primary = true;
   }
   return the_primary;
+}
+
+void forget_device() {
+  forget_blocks();
+  if (!the_primary) return;
+  the_primary->lost = SUCCESS, the_primary->retained = 0, the_primary->flags = 0;
+  memcpy(the_primary->limits, FIRST_LIMITS, sizeof FIRST_LIMITS);
 }
 
 void lose(Context *context, Result error) {
@@ -102,6 +118,7 @@ using namespace driver;
 API(cuInit)(u32 flags) {
   Guard guard;
   REFUSE_IF(flags, INVALID_VALUE);
+  if (Result refused = refused_in_process()) return refused;
   REFUSE_IF(is_forked, NOT_INITIALIZED);
   REFUSE_IF(!device_count(), NO_DEVICE);
   if (!is_initialized) pthread_atfork(nullptr, nullptr, after_fork);
@@ -125,7 +142,7 @@ API(cuDevicePrimaryCtxRelease_v2)(int device) {
   REFUSE_IF(device, INVALID_DEVICE);
   Context *context = primary();
   REFUSE_IF(!context->retained, INVALID_CONTEXT);
-  if (!--context->retained) reset(context);
+  if (!--context->retained && !defaults_to_primary()) reset(context);
   return SUCCESS;
 }
 
@@ -147,7 +164,7 @@ API(cuDevicePrimaryCtxGetState)(int device, u32 *flags, int *active) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);
   REFUSE_IF(!flags || !active, INVALID_VALUE);
-  *flags = primary()->flags, *active = primary()->retained > 0;
+  *flags = primary()->flags, *active = primary()->retained > 0 || defaults_to_primary();
   return SUCCESS;
 }
 

@@ -18,5 +18,6 @@ struct Context : Object {
 Context *current();  // of this thread; nullptr if there is none
 Context *primary();
 void lose(Context *context, Result error);
+void forget_device();  // the device is another one: blocks of memory are gone, the primary context begins again
 
 }  // namespace driver

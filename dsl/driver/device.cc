@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "in_process.h"
 #include "memory.h"
 
 namespace driver {
@@ -21,7 +22,7 @@ bool is_hidden() {
 
 }  // namespace
 
-int device_count() { return is_hidden() ? 0 : 1; }
+int device_count() { return is_hidden() && !is_in_process() ? 0 : 1; }
 
 }  // namespace driver
 

@@ -1,6 +1,7 @@
 // How programs find functions.  CUDA driver API: driver entry point access.
 #include <dlfcn.h>
 
+#include "in_process.h"
 #include "unsupported.h"
 
 using namespace driver;
@@ -39,7 +40,7 @@ API(cuGetExportTable)(const void **table, const u8 *id) {
   REFUSE_IF(!table || !id, INVALID_VALUE);
   *table = nullptr;
   bool is_torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (!is_told && (is_torch || !memcmp(id, RUNTIME[0], 4) || !memcmp(id, RUNTIME[1], 4))) {
+  if (!is_told && !driver::is_in_process() && (is_torch || !memcmp(id, RUNTIME[0], 4) || !memcmp(id, RUNTIME[1], 4))) {
     is_told = true;
     tell(is_torch
              ? "PyTorch's kernels are machine code of GPUs; fix: run the program by `python -m dsl`, which computes "

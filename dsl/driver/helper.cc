@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "helper_process.h"
+#include "in_process.h"
 #include "memory.h"
 
 namespace driver {
@@ -134,6 +135,7 @@ char *Answer::take_text() {
 }
 
 Result ask(Op op, const Message &message, Answer *answer) {
+  if (is_in_process()) return ask_python(op, message.bytes, answer);
   if (!start()) return OPERATING_SYSTEM;
   if (Result failed = tell_memory()) return failed;
   return exchange(op, message.bytes, answer);
@@ -159,7 +161,7 @@ Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *lau
   return result == UNKNOWN ? lost() : result;
 }
 
-bool helper_runs() { return channel >= 0; }
+bool helper_runs() { return channel >= 0 || python_answers(); }
 
 void note_memory(Address address, u64 nbytes) {
   if (channel >= 0) pending.add({address, nbytes});

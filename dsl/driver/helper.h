@@ -5,7 +5,24 @@
 
 namespace driver {
 
-enum class Op : u32 { LOAD = 1, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE, CHECK };
+// The last ones are asked in a process that has the device alone (in_process.h).
+enum class Op : u32 {
+  LOAD = 1,
+  UNLOAD,
+  LAUNCH,
+  MEMORY,
+  TENSOR_MAP,
+  PIECE,
+  CHECK,
+  IMAGE,
+  ALLOCATE,
+  FREE,
+  RANGE,
+  REGISTER,
+  UNREGISTER,
+  REFUSED,
+  HAS_TORCH,
+};
 
 // A message that is put together.
 struct Message {

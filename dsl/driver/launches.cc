@@ -3,7 +3,7 @@
 
 #include "contexts.h"
 #include "device.h"
-#include "helper.h"
+#include "in_process.h"
 #include "launch_config.h"
 #include "modules.h"
 #include "node_params.h"
@@ -58,9 +58,14 @@ Result pack(Function *function, void *const *params, void *const *extra, Bytes *
 }
 
 Result refuse(const Function *function, const char *why, u64 got, u64 most) {
-  tell("launch of `%s`: %s must be at most %llu, got %llu", function->name, why, (unsigned long long)most,
-       (unsigned long long)got);
-  return INVALID_VALUE;
+  char text[512];
+  snprintf(text, sizeof text, "launch of `%s`: %s must be at most %llu, got %llu", function->name, why,
+           (unsigned long long)most, (unsigned long long)got);
+  if (!is_in_process()) return tell("%s", text), INVALID_VALUE;
+  Message message;
+  message.put(text, strlen(text));
+  Answer answer;
+  return ask_python(Op::REFUSED, message.bytes, &answer);
 }
 
 // Extents of which one is more than a device has; `first` is the attribute of the first of the three.
@@ -76,13 +81,14 @@ Result check(const Function *function, const Shape &shape) {
   static const char *const GRID[] = {"gridDim.x", "gridDim.y", "gridDim.z"};
   u64 threads = product(shape.block), cluster = product(shape.cluster);
   if (!product(shape.grid) || !threads || !cluster) return INVALID_VALUE;
-  if (threads > function->max_threads)
+  if (threads > function->max_threads && !is_in_process())
     return refuse(function, "the threads of a block", threads, function->max_threads);
-  if (Result bad = check_extents(function, BLOCK, shape.block, 2)) return bad;
-  if (Result bad = check_extents(function, GRID, shape.grid, 5)) return bad;
   if (shape.smem_bytes > dynamic_smem_bytes(function))
     return refuse(function, "dynamic shared memory, unless the function's attribute allows more,", shape.smem_bytes,
                   dynamic_smem_bytes(function));
+  if (is_in_process()) return SUCCESS;  // the device has better words
+  if (Result bad = check_extents(function, BLOCK, shape.block, 2)) return bad;
+  if (Result bad = check_extents(function, GRID, shape.grid, 5)) return bad;
   if (cluster > MOST_CLUSTER_BLOCKS) return INVALID_CLUSTER_SIZE;
   for (u32 i = 0; i < 3; ++i)
     if (shape.grid[i] % shape.cluster[i]) return INVALID_CLUSTER_SIZE;

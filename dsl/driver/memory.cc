@@ -8,7 +8,7 @@
 
 #include "arena.h"
 #include "device.h"
-#include "helper.h"
+#include "in_process.h"
 #include "pieces.h"
 
 namespace driver {
@@ -65,10 +65,19 @@ void give_back(Address start, u64 bytes) {
   }
 }
 
+Result free_of_device(Address start) {
+  Answer answer;
+  return ask_python(Op::FREE, start, 0, &answer);
+}
+
 void remove(u64 at) {
   Block block = all[at];
   all.remove(at);
   used -= block.bytes;
+  if (is_in_process()) {
+    free_of_device(block.start);
+    return;
+  }
   note_freed(block.start, block.bytes);
   if (block.bytes >= LARGE)
     fallocate(arena_file(), PUNCH, (off_t)(block.start - arena()), (off_t)round_up(block.bytes, 4096));
@@ -85,13 +94,31 @@ u64 available() {
   return kib << 10;
 }
 
+// Memory that the process has put on the device without this library, as tensors of torch.
+Block *block_of_device(Address address) {
+  static thread_local Block block;
+  Answer answer;
+  if (!address || ask_python(Op::RANGE, address, 0, &answer)) return nullptr;
+  Address start = answer.take<u64>();
+  block = {start, answer.take<u64>(), 0, start, current(), nullptr, Memory::DEVICE, 0};
+  return &block;
+}
+
+Result take(Address *start, u64 nbytes) {
+  Answer answer;
+  if (Result bad = ask_python(Op::ALLOCATE, nbytes, 0, &answer)) return bad;
+  *start = answer.take<u64>();
+  return SUCCESS;
+}
+
 }  // namespace
 
 Vector<Block> &blocks() { return all; }
 
 Block *block_of(Address address) {
   u64 at = after(all, address);
-  return at && address < all[at - 1].end() ? &all[at - 1] : nullptr;
+  if (at && address < all[at - 1].end()) return &all[at - 1];
+  return is_in_process() ? block_of_device(address) : nullptr;
 }
 
 bool holds(Address address, u64 nbytes) {
@@ -102,7 +129,14 @@ bool holds(Address address, u64 nbytes) {
 
 Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void *pool) {
   if (!made || !nbytes) return INVALID_VALUE;
-  if (!begin() || used + nbytes > TOTAL_BYTES || nbytes > TOTAL_BYTES) return OUT_OF_MEMORY;
+  if (used + nbytes > TOTAL_BYTES || nbytes > TOTAL_BYTES) return OUT_OF_MEMORY;
+  if (is_in_process()) {
+    if (Result bad = take(made, nbytes)) return bad;
+    all.insert(after(all, *made), {*made, nbytes, 0, next_id++, current(), pool, memory, flags});
+    used += nbytes;
+    return SUCCESS;
+  }
+  if (!begin()) return OUT_OF_MEMORY;
   u64 room = round_up(nbytes, ALIGNMENT) + GAP;
   for (Span &span : free_spans) {
     if (span.bytes < room) continue;
@@ -121,7 +155,9 @@ Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void 
 Result release(Address address) {
   if (!address) return SUCCESS;
   u64 at = after(all, address);
-  if (!at || all[at - 1].start != address || all[at - 1].memory == Memory::VARIABLE) return INVALID_VALUE;
+  bool is_there = at && all[at - 1].start == address;
+  if (!is_there && is_in_process()) return free_of_device(address);
+  if (!is_there || all[at - 1].memory == Memory::VARIABLE) return INVALID_VALUE;
   remove(at - 1);
   return SUCCESS;
 }
@@ -139,6 +175,8 @@ void remove_variable(Address address) {
   u64 at = after(all, address);
   if (at && all[at - 1].start == address && all[at - 1].memory == Memory::VARIABLE) all.remove(at - 1);
 }
+
+void forget_blocks() { all.clear(), used = 0; }
 
 u64 used_bytes(const void *pool) {
   if (!pool) return used;

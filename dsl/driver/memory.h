@@ -28,6 +28,8 @@ void free_blocks_of(Context *owner);
 void add_variable(Address address, u64 nbytes);
 void remove_variable(Address address);
 
+void forget_blocks();
+
 u64 used_bytes(const void *pool);  // of a pool; nullptr: of all
 
 }  // namespace driver

@@ -10,9 +10,7 @@ import io
 import socket
 import struct
 import threading
-from typing import Any
 
-LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE, CHECK = range(1, 8)
 ANSWER, OUTPUT, REPORT = range(3)
 _HEAD = struct.Struct("<II")
 
@@ -66,35 +64,3 @@ class Output(io.TextIOBase):
     def write(self, text: str) -> int:
         self._channel.send(self._what, text.encode("utf-8", "surrogateescape"))
         return len(text)
-
-
-class Reader:
-    """Takes a message apart."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def take(self, form: str) -> tuple[Any, ...]:
-        """The numbers of a struct format, little-endian without gaps."""
-        values = struct.unpack_from("<" + form, self._data, self._at)
-        self._at += struct.calcsize("<" + form)
-        return values
-
-    def bytes(self, nbytes: int) -> bytes:
-        part = self._data[self._at : self._at + nbytes]
-        self._at += nbytes
-        return part
-
-    @property
-    def left(self) -> int:
-        """Bytes that were not taken."""
-        return len(self._data) - self._at
-
-    def rest(self) -> bytes:
-        return self.bytes(self.left)
-
-
-def text(value: str) -> bytes:
-    """A text in an answer."""
-    data = value.encode("utf-8", "replace")
-    return struct.pack("<I", len(data)) + data

@@ -1,5 +1,7 @@
 #include "order.h"
 
+#include "in_process.h"
+
 namespace driver {
 namespace {
 
@@ -29,12 +31,12 @@ Clock program_clock, all_clock;
 u64 seed() {
   static const char *text = variable("GPU_REPRO_SEED", nullptr);
   static u64 number = text ? strtoull(text, nullptr, 10) : 0;
-  return number;
+  return is_in_process() ? 0 : number;
 }
 
 bool looks_for_races() {
   static bool are_looked_for = names_races(variable("GPU_REPRO_CHECK", "DSL_CHECK"));
-  return are_looked_for;
+  return are_looked_for && !is_in_process();
 }
 
 bool follows_order() { return looks_for_races() || seed(); }

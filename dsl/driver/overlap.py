@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dsl.driver.messages import Reader
 from dsl.emulator.check.accesses import Accesses
 from dsl.emulator.check.numbers import access
 from dsl.emulator.check.overlap import Piece, Pieces, runs
 from dsl.emulator.diagnosis.overlap_report import Call, fault_of
+from dsl.launch.driver.messages import Reader
 
 _KERNEL, _ALLOCATION, _FREE = 0, 10, 11  # of work.h: Type
 _FOR_PROGRAM, _IN_GRAPH, _HAS_RUNTIME = 1, 2, 4  # of told_pieces.cc

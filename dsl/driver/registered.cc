@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "arena.h"
+#include "in_process.h"
 #include "memory.h"
 #include "pieces.h"
 
@@ -69,7 +70,10 @@ API(cuMemHostRegister_v2)(Address host, u64 nbytes, u32 flags) {
   REFUSE_IF(!host || !nbytes || flags & ~15u, INVALID_VALUE);
   for (Registered &each : all)
     if (host < each.start + each.bytes && each.start < host + nbytes) return HOST_MEMORY_ALREADY_REGISTERED;
-  all.add({host, nbytes, 0, flags});
+  Answer answer;
+  if (is_in_process())
+    if (Result bad = ask_python(Op::REGISTER, host, nbytes, &answer)) return bad;
+  all.add({host, nbytes, is_in_process() ? host : 0, flags});
   return SUCCESS;
 }
 
@@ -78,7 +82,9 @@ API(cuMemHostUnregister)(Address host) {
   if (Result bad = wait_for_all(context)) return bad;
   Registered *memory = registered_of(host);
   REFUSE_IF(!memory || memory->start != host, HOST_MEMORY_NOT_REGISTERED);
-  if (memory->device) move_out(*memory);
+  Answer answer;
+  if (is_in_process()) ask_python(Op::UNREGISTER, host, 0, &answer);
+  else if (memory->device) move_out(*memory);
   all.remove((u64)(memory - all.data));
   return SUCCESS;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
-from dsl.driver.messages import Reader
+from dsl.launch.driver.messages import Reader
 
 MESSAGE, FOR_PYTHON, FAILED = range(3)  # what there is to do
 

@@ -1,5 +1,7 @@
 """Initialisation, contexts and the device."""
 
+from tests.driver.numbers import ATTRIBUTES
+
 
 def test_before_initialisation_and_without_a_context(run):
     text = run("""
@@ -69,16 +71,12 @@ def test_the_device_is_an_h100(run):
 
 
 def test_each_attribute_has_its_row(run):
-    """The table is one that the driver in dsl/launch/driver has too."""
-    from dsl.launch.driver import tables
-
     text = run("""
       int value; CHECK(cuInit(0));
       for (int i = 1; i < 149; i++) { CHECK(cuDeviceGetAttribute(&value, i, 0)); printf("%d ", value); }
       printf("%u", cuDeviceGetAttribute(&value, 149, 0));
     """)
-    want = tables.attributes()
-    assert [int(each) for each in text.split()] == [want.get(i, 0) for i in range(1, 149)] + [1]
+    assert [int(each) for each in text.split()] == [ATTRIBUTES.get(i, 0) for i in range(1, 149)] + [1]
 
 
 def test_the_device_can_be_hidden(run):

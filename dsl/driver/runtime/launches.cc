@@ -42,7 +42,7 @@ struct Limits {
   }
 };
 
-// The driver's answer to a launch, which tells why it refuses one. A shape that no launch on this device can have is told
+// The driver's answer to a launch; it tells why it refuses one. A shape that no launch on this device can have is told
 // apart from other invalid arguments.
 Error answer(Error error, const Dim3 &grid, const Dim3 &block) {
   constexpr int MOST_DEVICES = 64;

@@ -422,7 +422,7 @@ def _end_with_python() -> None:
     before the program can."""
 
     def end() -> None:
-        libraries: Any = sys.modules.get("dsl.launch.driver.shared_object")
+        libraries: Any = sys.modules.get("dsl.launch.driver.library")
         if libraries is not None:
             libraries.end()
 

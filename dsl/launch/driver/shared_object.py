@@ -12,8 +12,6 @@ import os
 import platform
 import struct
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -32,10 +30,9 @@ _TEXT, _DATA = 1, 2  # any section numbers: a loaded library has no section head
 _INTEGER_REGISTERS = (b"\x57", b"\x56", b"\x52", b"\x51", b"\x41\x50", b"\x41\x51")  # push rdi rsi rdx rcx r8 r9
 _POPS = (b"\x41\x59", b"\x41\x58", b"\x59", b"\x5a", b"\x5e", b"\x5f")
 _VECTOR_REGISTERS = 8  # xmm0 to xmm7
-# The code of functions after the end of Python. A function that gives something back succeeds, and so do those that the
-# CUDA runtime calls first in each function. Others fail, because the driver has ended (CUDA_ERROR_DEINITIALIZED);
-# outside the main thread they do not return, because Python stops its daemon threads. A function that returns text
-# returns this one.
+# The code of functions after the end of Python. A function that gives something back succeeds. Others fail, because the
+# driver has ended (CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading); outside the main thread they do not return,
+# because Python stops its daemon threads. A function that returns text returns this one.
 _SUCCEEDS = b"\x31\xc0\xc3"  # xor eax, eax; ret
 _FAILS = (
     b"\xb8\x27\0\0\0\x0f\x05\x89\xc7\xb8\xba\0\0\0\x0f\x05\x39\xf8\x74\x09"  # getpid; gettid; je over the loop
@@ -45,9 +42,8 @@ _TELLS = b"\x48\x8d\x05\x01\0\0\0\xc3driver ended\0"  # lea rax, the text; ret
 _AFTER_END = _SUCCEEDS + _FAILS + _TELLS
 _GIVES_BACK = (
     "Destroy", "Free", "Unload", "Release", "Reset", "Unregister", "Synchronize", "Query", "PushCurrent", "PopCurrent",
-    "SetCurrent", "ProfilerStop", "unload", "cuCtxGetCurrent", "cuDevicePrimaryCtxRetain",
+    "SetCurrent", "ProfilerStop", "unload",
 )  # fmt: skip
-_LAST_CALLS_SECONDS = 0.02
 _TEXTS = ("get_error_", "RT_GetError")
 _files: list[int] = []  # the libraries stay open: dlopen knows them by /proc/self/fd/N
 _binders: list[Any] = []  # and C keeps pointers to these
@@ -188,10 +184,10 @@ def path_of(soname: str, names: Sequence[str]) -> str:
     return f"/proc/self/fd/{file}"
 
 
-def load(path: str, names: Sequence[str], function_of: Callable[[str], Any], mode: int = ctypes.DEFAULT_MODE) -> Loaded:
+def load(path: str, names: Sequence[str], function_of: Callable[[str], Any]) -> Loaded:
     """Load the library at `path`, which exports `names`; at the first call of one, `function_of(name)` (of ctypes) is
-    bound to it for good. `mode`: RTLD_GLOBAL lets libraries find the functions that are not linked to it."""
-    library = ctypes.CDLL(path, mode)
+    bound to it for good."""
+    library = ctypes.CDLL(path)
     table = (ctypes.c_void_p * (len(names) + 1)).in_dll(library, TABLE)
     first = ctypes.cast(library[names[0]], ctypes.c_void_p).value or 0
     at = _layout(0, len(names), 0)
@@ -216,17 +212,10 @@ def load(path: str, names: Sequence[str], function_of: Callable[[str], Any], mod
     return _loaded[-1]
 
 
-def address_of(name: str) -> int | None:
-    """The address of a function of the libraries in this process; None if no library has it."""
-    return next((each.addresses[name] for each in _loaded if name in each.addresses), None)
-
-
 def end() -> None:
     """Replace all functions by machine code, because Python ends."""
     for loaded in _loaded:
         loaded.table[1:] = [loaded.ended + _after_end(name) for name in loaded.addresses]
-    if _loaded and threading.active_count() > 1:  # let the calls of daemon threads return
-        time.sleep(_LAST_CALLS_SECONDS)
 
 
 def _after_end(name: str) -> int:

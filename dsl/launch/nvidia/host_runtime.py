@@ -12,10 +12,11 @@ import importlib
 import io
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from dsl.launch.devices.protocol import DeviceError, Launch
-from dsl.launch.driver import current, driver, library, results, shared_object
+from dsl.launch.driver import library, results, shared_object
 from dsl.launch.nvidia import errors
 
 SONAME = "libcute_dsl_runtime_of_device.so"
@@ -88,13 +89,16 @@ def functions() -> dict[str, Any]:
     table: dict[str, Any] = {name: _lacking(name, _INT) for name in _LACKING}
     table |= {name: _lacking(name, _POINTER) for name in _LACKING_TEXT}
     table |= {name: ctypes.CFUNCTYPE(_INT, *kinds)(globals()[f"_{name}"]) for name, kinds in _OWN.items()}
-    of_driver, of_runtime = driver.functions(), library.runtime()
+    own, of_runtime = library.load(), library.runtime()
+    assert own is not None  # else there is no session
     for name in _OF_DEVICE:
         plain = _SAME.get(name, name[1:])
-        function = of_driver[plain] if plain in of_driver else of_runtime[plain]
+        function = of_runtime[plain] if plain.startswith("cuda") else own.library[plain]
         table[name] = _with_last(function, *_SHORTER[name]) if name in _SHORTER else function
     table["cuda_dialect_get_error_name"] = of_runtime["cudaGetErrorName"]
-    get_kernel = _by_handle_or_its_place(_called(of_runtime["cudaLibraryGetKernel"], _POINTER, _POINTER, _TEXT))
+    get_kernel = _by_handle_or_its_place(
+        _called(of_runtime["cudaLibraryGetKernel"], _POINTER, _POINTER, _TEXT), own.is_module
+    )
     return table | dict.fromkeys(("_cudaLibraryGetKernel", "_cuLibraryGetKernel"), get_kernel)
 
 
@@ -107,11 +111,11 @@ def path() -> str:
 def use(run: Any) -> None:
     """Answer host functions for this session, on the driver that is in use."""
     shared_object.load(path(), list(functions()), functions().__getitem__)
-    own = current.current()
-    assert own is not None
-    _Current.run = run
-    own.cuInit(0)  # as NVIDIA's runtime does for its host functions
-    own.uses_primary = True
+    driver = library.load()
+    assert driver is not None and driver.current is not None
+    own, _Current.run = driver.current, run
+    driver.library.cuInit(0)  # as NVIDIA's runtime does for its host functions
+    driver.library.gpu_repro_use_primary()
     own.images.insert(0, lambda image: _ptx(run, image))
     own.failed, own.launched = lambda error: _failed(run, error), lambda *launch: _launched(run, *launch)
     _print_in_one_order()
@@ -183,14 +187,13 @@ def _with_last(function: Any, letters: str, last: tuple[int, ...]) -> Any:
     return ctypes.CFUNCTYPE(_INT, *kinds[: -len(last)])(lambda *arguments: whole(*arguments, *last))
 
 
-def _by_handle_or_its_place(get_kernel: Any) -> Any:
+def _by_handle_or_its_place(get_kernel: Any, is_module: Callable[[int], bool]) -> Any:
     """Host functions of 4.3 give, through TVM FFI, the place where the library's handle is kept."""
 
-    def call(kernel: int, library: int, name: bytes) -> int:
-        own = current.current()
-        if own is not None and library not in dict(own.handles.items()):
-            library = ctypes.c_size_t.from_address(library).value
-        return get_kernel(kernel, library, name)
+    def call(kernel: int, handle: int, name: bytes) -> int:
+        if not is_module(handle):
+            handle = ctypes.c_size_t.from_address(handle).value
+        return get_kernel(kernel, handle, name)
 
     return ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, _TEXT)(call)
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from dsl.launch.driver import attributes
 from harness.host.hosts import Host
 from harness.records.index.cells import line_is_hardware
 from harness.run.hardware import is_stand_in, missing, of_provenance
 from tests.harness.by_a_gpu import FACTS
+
+NAME, UUID = "PTX emulator", b"PTX-emulator-001"  # as libcuda.so.1 of the device answers: dsl/driver/device.cc
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from tests.harness.by_a_gpu import FACTS
         ({"uuid": None}, "names no UUID of the GPU"),
         ({"uuid": "0707"}, "names the UUID 0707, which is not the UUID of a GPU"),
         ({"uuid": "07" * 16}, f"names the UUID {'07' * 16}, which is not the UUID of a GPU"),
-        ({"uuid": attributes.UUID.hex()}, f"names the UUID {attributes.UUID.hex()}, which is not the UUID of a GPU"),
+        ({"uuid": UUID.hex()}, f"names the UUID {UUID.hex()}, which is not the UUID of a GPU"),
         ({"arch": "any"}, "names no arch"),
     ],
 )
@@ -44,8 +45,8 @@ def test_facts_that_hardware_must_name(change, why):
 
 
 def test_the_emulators_own_driver_is_not_a_gpu():
-    assert is_stand_in(attributes.NAME) and not is_stand_in("NVIDIA GeForce RTX 4090") and not is_stand_in(None)
-    facts = {"name": attributes.NAME, "arch": "sm_90", "driver": "CUDA 13.0", "uuid": attributes.UUID.hex()}
+    assert is_stand_in(NAME) and not is_stand_in("NVIDIA GeForce RTX 4090") and not is_stand_in(None)
+    facts = {"name": NAME, "arch": "sm_90", "driver": "CUDA 13.0", "uuid": UUID.hex()}
     host = Host("local", "cuda", device_facts=facts)
     said = "local (PTX emulator: not hardware, it names PTX emulator, a stand-in for a GPU)"
     assert not host.is_hardware and host.describe() == said

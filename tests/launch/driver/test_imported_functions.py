@@ -29,7 +29,7 @@ out = np.zeros(4, np.uint32)
 good(runtime.cudaMemcpy(out.ctypes.data, address, 16, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
 good(runtime.cudaFree(address))
 print(cuda.bindings.__version__, good(runtime.cudaGetDeviceCount()), *map(hex, out))
-print(runtime.cudaGraphCreate(0)[0].name, runtime.cudaGetErrorName(runtime.cudaError_t.cudaErrorInvalidValue)[1])
+print(runtime.cudaIpcGetMemHandle(address)[0].name, runtime.cudaGetErrorName(runtime.cudaError_t.cudaErrorInvalidValue)[1])
 """
 
 

@@ -53,11 +53,11 @@ def test_modules_load_and_kernels_run(program):
         print(good(d.cuKernelGetName(kernel)), int(good(d.cuKernelGetFunction(kernel))) == int(kernel))
     """
     assert program(KERNEL + textwrap.dedent(body)) == (
-        "[100, 163]\n[200, 263]\n8 [5 6]\nNOT_FOUND NO_BINARY_FOR_GPU INVALID_VALUE INVALID_VALUE\n"
+        "[100, 163]\n[200, 263]\n8 [5 6]\nNOT_FOUND INVALID_IMAGE INVALID_VALUE INVALID_VALUE\n"
         "232448 INVALID_VALUE\n[32, 2, 2] 8 4224\nb'k' True\n"
         "CUDA_ERROR_INVALID_VALUE: launch of `k`: block=(2048, 1, 1) is outside (1, 1, 1) to (1024, 1024, 64)\n"
-        "CUDA_ERROR_INVALID_VALUE: launch of `k`: dynamic shared memory must be at most 49152 bytes unless the "
-        "kernel's attribute allows more, got 50000\n"
+        "CUDA_ERROR_INVALID_VALUE: launch of `k`: dynamic shared memory, unless the function's attribute allows more, "
+        "must be at most 49152, got 50000\n"
     )
 
 

@@ -1,30 +1,37 @@
-"""The libraries that cuda.bindings find in place of NVIDIA's libraries."""
+"""The libraries that cuda.bindings find in place of NVIDIA's libraries.
+
+Modules tested here: dsl/launch/driver/answers.py, dsl/launch/driver/in_process.py, dsl/launch/driver/messages.py.
+"""
 
 import subprocess
 import sys
 
-from dsl.launch.driver import driver, tables
 from tests.launch.driver.conftest import HEAD
 
 
-def test_each_function_of_the_driver_is_exported():
-    assert driver.functions().keys() - set(tables.symbols()) == set()
+def test_missing_functions_are_named_when_the_program_ends(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + "print(code(d.cuInit(0)), code(d.cuMemCreate(64, d.CUmemAllocationProp(), 0)))\n")
+    command = [sys.executable, "-m", "dsl", "--device", "emulator", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.stdout == "CUDA_SUCCESS NOT_SUPPORTED\n"
+    assert "the embedded device does not have: cuMemCreate" in done.stderr
 
 
-def test_functions_are_made_at_the_first_call_of_one(program):
+def test_graphs_of_streams(program):
     body = """
-        import sys
-        from dsl.launch.driver import library
-        print("dsl.launch.driver.driver" in sys.modules, code(held(0)), "dsl.launch.driver.driver" in sys.modules)
+        good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+        stream = good(d.cuStreamCreate(1))
+        a = good(d.cuMemAlloc(16))
+        good(d.cuStreamBeginCapture(stream, d.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL))
+        good(d.cuMemsetD32Async(a, 7, 4, stream))
+        graph = good(d.cuGraphInstantiate(good(d.cuStreamEndCapture(stream)), 0))
+        host = np.zeros(4, np.int32)
+        good(d.cuMemcpyDtoH(host.ctypes.data, a, 16)); print(host.sum())
+        good(d.cuGraphLaunch(graph, stream))
+        good(d.cuMemcpyDtoH(host.ctypes.data, a, 16)); print(host.sum())
     """
-    head = "from cuda.bindings.driver import cuInit as held\n"
-    assert program(body, head + HEAD) == "False CUDA_SUCCESS True\n"
-
-
-def test_missing_functions_are_named(program):
-    """The runtime looks the driver's functions up by their symbols."""
-    text = program("print(code(r.cudaGraphCreate(0)))")
-    assert text.startswith("NotSupported\n") and "RuntimeWarning: the embedded device has no cuGraphCreate" in text
+    assert program(body) == "0\n28\n"
 
 
 def test_a_device_begins_without_the_errors_of_the_one_before(program):
@@ -50,18 +57,84 @@ def test_a_device_begins_without_the_errors_of_the_one_before(program):
 
 
 def test_a_process_without_the_device_reports_no_device(program):
-    """The library stays in the process; its driver goes with the device."""
+    """The library stays in the process; its device goes."""
     assert (
         program("""
-        from dsl.launch.driver import current
-        before = current.current()
-        current.use(None)
+        from dsl.launch.driver import library
+        end = library.load().use(None)
         print(code(d.cuInit(0)), code(d.cuDeviceGetCount()), good(d.cuDriverGetVersion()), code(r.cudaMalloc(8)))
-        current.use(before)
+        end()
         print(good(r.cudaGetDeviceCount()))
     """)
         == "NO_DEVICE NO_DEVICE 13090 NoDevice\n1\n"
     )
+
+
+def test_threads_that_hold_the_lock_of_python_wait_for_those_that_do_not(program):
+    """ctypes.PyDLL calls without giving the lock up, as compiled code may; the driver calls Python with its lock."""
+    body = """
+        import threading
+        from dsl.launch.driver import library
+        good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+        holding = ctypes.PyDLL(library.load().library._name)
+        primary = good(d.cuDevicePrimaryCtxRetain(0))
+        done = []
+
+        def work(free, alloc):
+            good(d.cuCtxSetCurrent(primary))
+            for _ in range(300):
+                at = ctypes.c_uint64()
+                assert alloc(ctypes.byref(at), ctypes.c_uint64(64)) == 0
+                assert free(at) == 0
+            done.append(1)
+
+        kinds = [(each.cuMemFree_v2, each.cuMemAlloc_v2) for each in (holding, library.load().library)]
+        threads = [threading.Thread(target=work, args=kinds[i % 2]) for i in range(4)]
+        [each.start() for each in threads]; [each.join() for each in threads]
+        print(len(done))
+    """
+    assert program(body) == "4\n"
+
+
+def test_other_threads_use_the_driver_while_a_kernel_runs(program):
+    """The kernel waits for a word that another thread copies."""
+    body = """
+        import threading, time
+        ptx = b".version 8.0 .target sm_90 .address_size 64 .visible .entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %v;"
+        ptx += b".reg .pred %q; ld.param.u64 %a, [p]; st.relaxed.sys.global.u32 [%a+4], 1;"
+        ptx += b"L: ld.relaxed.sys.global.u32 %v, [%a]; setp.eq.u32 %q, %v, 0; @%q bra L; ret; }"
+        good(d.cuInit(0)); primary = good(d.cuDevicePrimaryCtxRetain(0)); good(d.cuCtxSetCurrent(primary))
+        a = good(d.cuMemAlloc(8)); good(d.cuMemsetD32(a, 0, 2))
+        f = good(d.cuModuleGetFunction(good(d.cuModuleLoadData(ptx)), b"k"))
+        one = np.ones(1, np.int32)
+
+        def send():
+            good(d.cuCtxSetCurrent(primary))
+            while ctypes.c_uint32.from_address(int(a) + 4).value != 1: time.sleep(0.001)
+            good(d.cuMemcpyHtoD(a, one.ctypes.data, 4))
+
+        sender = threading.Thread(target=send); sender.start()
+        print(code(d.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, ((int(a),), (ctypes.c_void_p,)), 0)))
+        sender.join()
+    """
+    assert program(body) == "CUDA_SUCCESS\n"
+
+
+def test_children_of_a_fork_have_the_device_and_its_memory(program):
+    body = """
+        import os
+        good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+        a = good(d.cuMemAlloc(4)); good(d.cuMemsetD32(a, 5, 1))
+        host = np.zeros(1, np.int32)
+        child = os.fork()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        else:
+            good(d.cuMemsetD32(good(d.cuMemAlloc(4)), 6, 1))
+        good(d.cuMemcpyDtoH(host.ctypes.data, a, 4)); print(host[0], flush=True)
+        if not child: os._exit(0)
+    """
+    assert program(body) == "5\n5\n"
 
 
 # Ways in which a program ends: what it prints then, and its exit status.

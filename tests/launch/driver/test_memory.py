@@ -35,7 +35,31 @@ def test_torchs_tensors_are_memory_of_the_driver(program):
     )
 
 
-def test_cuda_core_allocates_without_memory_pools(program):
+def test_memory_stays_while_torch_has_the_primary_context(program):
+    body = """
+        import torch
+        torch.zeros(1, device="cuda")
+        good(d.cuDevicePrimaryCtxRetain(0))
+        a = good(d.cuMemAlloc(64))
+        good(d.cuDevicePrimaryCtxRelease(0))
+        print(code(d.cuMemsetD32(a, 7, 16)))
+    """
+    assert program(body) == "CUDA_SUCCESS\n"
+
+
+def test_memory_of_the_host_is_registered_where_it_is(program):
+    body = """
+        good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+        host = np.arange(16, dtype=np.int32)
+        at = host.ctypes.data
+        good(d.cuMemHostRegister(at, 64, 0)); print(code(d.cuMemHostRegister(at, 64, 0)))
+        print(int(good(d.cuMemHostGetDevicePointer(at, 0))) == at, code(d.cuMemHostUnregister(at)))
+        print(code(d.cuMemHostUnregister(at)))
+    """
+    assert program(body) == ("HOST_MEMORY_ALREADY_REGISTERED\nTrue CUDA_SUCCESS\nHOST_MEMORY_NOT_REGISTERED\n")
+
+
+def test_cuda_core_allocates_from_its_pool(program):
     body = """
         from cuda.core import Device
         device = Device()

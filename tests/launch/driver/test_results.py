@@ -11,7 +11,7 @@ from dsl.launch.driver import results, tables
                                   "INVALID_DEVICE", "INVALID_IMAGE", "INVALID_CONTEXT", "INVALID_PTX",
                                   "FILE_NOT_FOUND", "INVALID_HANDLE", "NOT_FOUND", "LAUNCH_FAILED", "NOT_SUPPORTED",
                                   "UNKNOWN", "ASSERT"])  # fmt: skip
-def test_numbers_are_those_of_their_names(name):
+def test_numbers_and_names_agree(name):
     assert tables.errors()[getattr(results, name)][0].removeprefix("CUDA_").removeprefix("ERROR_") == name
 
 

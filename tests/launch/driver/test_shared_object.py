@@ -49,7 +49,7 @@ def test_another_machine_has_none(monkeypatch):
 def test_functions_do_without_python_after_the_end(monkeypatch):
     """Bound before the end or not: what gives something back succeeds, the rest fails; text is text."""
     monkeypatch.setattr(shared_object, "_loaded", [])
-    names = ["cuMemFree_v2", "cuStreamDestroy", "cuCtxGetCurrent", "cuMemAlloc_v2", "_cudaMemcpy"]
+    names = ["cuMemFree_v2", "cuStreamDestroy", "cudaDeviceSynchronize", "cuMemAlloc_v2", "_cudaMemcpy"]
     called = []
     kind = ctypes.CFUNCTYPE(ctypes.c_int)
     functions = {

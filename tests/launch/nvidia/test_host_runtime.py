@@ -5,7 +5,7 @@ import importlib.metadata
 import subprocess
 from pathlib import Path
 
-from dsl.launch.driver import calls, current, library, results
+from dsl.launch.driver import library, results
 from dsl.launch.nvidia import host_runtime
 
 
@@ -32,17 +32,17 @@ def _files(distribution: str) -> list:
 
 
 def test_without_a_device_it_answers_that_there_is_none():
-    assert library.load()
+    driver = library.load()
+    assert driver is not None
     functions = host_runtime.functions()
     slot = ctypes.c_void_p()
-    before = current.current()
-    current.use(None)
+    end = driver.use(None)
     try:
         assert functions["_cudaMalloc"](ctypes.byref(slot), 8) == results.NO_DEVICE
         assert functions["_cudaLaunchKernelEx"](bytes(56), None, None) == results.NO_DEVICE
         assert functions["_cudaGraphLaunch"]() == results.NOT_SUPPORTED
     finally:
-        current.use(before)
+        end()
 
 
 def test_a_function_gets_the_arguments_that_host_functions_leave_out():
@@ -51,17 +51,13 @@ def test_a_function_gets_the_arguments_that_host_functions_leave_out():
     assert host_runtime._with_last(whole, "iii", (4, 5))(3) == 345
 
 
-def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept(monkeypatch):
+def test_a_module_is_found_by_its_handle_or_by_where_that_is_kept():
     """The second is what host functions of 4.3 give through TVM FFI."""
-
-    class Own:
-        handles = calls.Handles()
-
-    number = Own.handles.add("library")
+    number = 0x5000
     slot = ctypes.c_size_t(number)
-    monkeypatch.setattr(current._Current, "state", current._State(Own, None))
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-    get = host_runtime._by_handle_or_its_place(kind(lambda kernel, library, name: library - number))
+    whole = kind(lambda kernel, library, name: library - number)
+    get = host_runtime._by_handle_or_its_place(whole, number.__eq__)
     assert get(0, number, b"k") == get(0, ctypes.addressof(slot), b"k") == 0
 
 

@@ -1,11 +1,11 @@
-"""The attributes of the device agree with each other, with torch's properties and with what the emulator holds."""
+"""The numbers of the device (device.inc) agree with torch's properties and with what the emulator holds."""
 
 import pytest
 from cuda.bindings import driver
 
 from dsl import emulator
 from dsl.launch.devices.torch_mapping.torch_cuda import PROPERTIES
-from dsl.launch.driver.attributes import ATTRIBUTES, COUNT, RESERVED_SMEM_BYTES
+from tests.driver.numbers import ATTRIBUTES, NUMBERS
 
 
 def of(name: str) -> int:
@@ -35,10 +35,10 @@ def test_numbers_agree_with_cuda_h():
     assert of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") == 228 << 10
     assert (of("COMPUTE_CAPABILITY_MAJOR"), of("COMPUTE_CAPABILITY_MINOR"), of("WARP_SIZE")) == (9, 0, 32)
     assert of("CLUSTER_LAUNCH") == of("TENSOR_MAP_ACCESS_SUPPORTED") == of("COOPERATIVE_LAUNCH") == 1
-    assert max(ATTRIBUTES) < COUNT <= int(driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX)
+    assert max(ATTRIBUTES) < NUMBERS["DEVICE_ATTRIBUTES"] <= int(driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX)
 
 
 def test_the_emulator_holds_as_many_blocks_as_the_attributes_give():
-    by_smem = of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") // (1000 + RESERVED_SMEM_BYTES)
+    by_smem = of("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR") // (1000 + of("RESERVED_SHARED_MEMORY_PER_BLOCK"))
     blocks = of("MULTIPROCESSOR_COUNT") * min(by_smem, of("MAX_BLOCKS_PER_MULTIPROCESSOR"), 2048 // 128)
     assert emulator.resident_blocks((128, 1, 1), 1000) == blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsl.driver.messages import Reader
+from dsl.launch.driver.messages import Reader
 
 PLAIN, LZ4, ZSTD = range(3)
 _FIRST_LINES = re.compile(r"^[ \t]*\.(version|target|address_size)\b[^\n]*\n?", re.M)

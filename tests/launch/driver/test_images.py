@@ -6,8 +6,8 @@ import lz4.block
 import pytest
 import zstandard
 
-from dsl.driver import images
-from dsl.driver.messages import Reader
+from dsl.launch.driver import images
+from dsl.launch.driver.messages import Reader
 
 TEXT = ".version 8.0\n.target sm_90\n.address_size 64\n" + ".visible .entry k() { ret; }\n" * 20
 
