@@ -1,7 +1,13 @@
-"""The files that can be repros: their suffixes, and the mark that begins a comment in each.
+"""The files that can be repros: their suffixes, the mark that begins a comment in each, and where their block is.
 
-A `.py` file is Python. A `.cu` file is CUDA C++, a program that prints. A `.ptx` file is PTX, whose block names the
-launch.
+A `.py` file is Python. A `.cu` file is CUDA C++, a program that prints, or kernels for the `run` of a Python file. A
+`.ptx` file is PTX, whose block names the launch. In these two the block may also be in a comment of several lines:
+
+    /*
+     * /// script                    or the same without the stars
+     * [tool.repro]
+     * ///
+     */
 """
 
 from __future__ import annotations
@@ -9,14 +15,78 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 PYTHON, CUDA, PTX = ".py", ".cu", ".ptx"
 SUFFIXES = (PYTHON, CUDA, PTX)
 _OTHER_MARK = "//"
-_COMMENT = re.compile(r"\s*(?://|/\*+|\*)\s*(.*?)\s*(?:\*/)?\s*$")
+_COMMENT = re.compile(r"\s*(?://|/\*+|\*(?!/))\s*(.*?)\s*(?:\*/)?\s*$")
+_INSIDE = re.compile(r"\s*\*?(?!/)\s*(.*?)\s*(?:\*/)?\s*$")  # a line of a comment that began above
+_OPENED = re.compile(r"(?m)^(?P<mark>#|//) /// script[ \t]*$")
+_OPENED_INSIDE = re.compile(r"(?m)^(?P<mark>[ \t]*(?:/\*+|\*)?[ \t]*)/// script[ \t]*$")
+_STAR = re.compile(r"[ \t]*\*(?!/) ?")
+_ENDED = re.compile(r"///[ \t]*(?:\*+/[ \t]*)?")
 _CHECK = re.compile(r"CHECK(?![A-Za-z0-9_])")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block: the line on which it opens, its lines without the marks of their comments, and how long each mark is."""
+
+    line: int
+    rows: tuple[str, ...]
+    columns: tuple[int, ...]
+    is_closed: bool = True
+
+    @property
+    def end(self) -> int:
+        """Its last line, counted from 1."""
+        return self.line + len(self.rows) + self.is_closed
+
+    def place(self, row: int, column: int) -> tuple[int, int]:
+        """Line and column of a place in the rows, all counted from 1."""
+        return self.line + row, column + (self.columns[row - 1] if 0 < row <= len(self.columns) else 0)
+
+
+def block(text: str) -> Block | None:
+    """The first block of a text."""
+    found = [opened for opened in (_OPENED.search(text), _opened_inside(text)) if opened]
+    if not found:
+        return None
+    opened = min(found, key=lambda one: one.start())
+    rows: list[str] = []
+    columns: list[int] = []
+    first = text.count("\n", 0, opened.start()) + 1
+    mark = opened["mark"] if opened.re is _OPENED else ""
+    is_wrong = False
+    for line in text.split("\n")[first:]:
+        if not line.startswith(mark):
+            break
+        column = min(len(mark) + 1, len(line)) if mark else _width_inside(line)
+        is_wrong |= bool(mark) and line[len(mark) : column] not in ("", " ")
+        if not is_wrong and (line[column:].rstrip() == "///" if mark else _ENDED.fullmatch(line[column:])):
+            return Block(first, tuple(rows), tuple(columns))
+        if not mark and "*/" in line:
+            break
+        rows.append(line[column:])
+        columns.append(column)
+    return Block(first, tuple(rows), tuple(columns), is_closed=False)
+
+
+def _opened_inside(text: str) -> re.Match[str] | None:
+    """A block that opens in a comment of several lines."""
+    for opened in _OPENED_INSIDE.finditer(text):
+        at = opened.start("mark") + len(opened["mark"])
+        if text.rfind("/*", 0, at) > text.rfind("*/", 0, at):
+            return opened
+    return None
+
+
+def _width_inside(line: str) -> int:
+    star = _STAR.match(line)
+    return star.end() if star else len(line) - len(line.lstrip())
 
 
 def comment_mark(path: Path) -> str:
@@ -46,15 +116,28 @@ def claim(source: Any) -> str:
 
     `source` is repro_file.Source. Raises ReproError if there is no such comment before the first line of code.
     """
-    line = source.block_line + source.block.count("\n") + 1 if source.block else 0
+    line = source.block.end if source.block else 0
+    inside = inside_comments(source.lines[:line])[-1]
     for text in source.lines[line:]:
         line += 1
-        match = _COMMENT.match(text)
+        match = (_INSIDE if inside else _COMMENT).match(text)
         if match and match[1] and not _CHECK.match(match[1]):
             return re.split(r"\s+Source:", match[1])[0].strip()
         if text.strip() and not match:
             break
+        inside = (inside or text.lstrip().startswith("/*")) and "*/" not in text
     fix = "write the claim as the first comment after the block: `// shfl.sync reads only inside its segment.`"
     return source.error(
         max(line, 1), 1, max(len(source.lines[line - 1].strip()), 1), "NO_CLAIM", "the file has no claim", fix
     )
+
+
+def inside_comments(lines: list[str]) -> list[bool]:
+    """Whether each line begins inside a comment of several lines; one more for the end of the text."""
+    states = [False]
+    for text in lines:
+        inside = states[-1]
+        for mark in re.findall(r"/\*|\*/" if inside else r"//.*|/\*|\*/|\"(?:\\.|[^\"\\])*\"", text):
+            inside = mark == "/*" if mark in ("/*", "*/") else inside
+        states.append(inside)
+    return states

@@ -82,11 +82,10 @@ DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
 WARM_MODULES = ("torch", "cuda", "numba", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
-_BLOCK = re.compile(r"(?m)^(#|//) /// script[ \t]*\n((?:\1(?:| .*)\n)+?)\1 ///[ \t]*$")
-_OPENED = re.compile(r"(?m)^(#|//) /// script[ \t]*\n((?:\1.*\n)*)")
-_CHECK_LIKE = re.compile(r"\s*(?:#|//)\s*CHECK(?![A-Za-z0-9_])")
+_CHECK_LIKE = re.compile(r"\s*(?:#|//|/\*+)\s*CHECK(?![A-Za-z0-9_])")
+_CHECK_INSIDE = re.compile(r"\s*\*?\s*CHECK(?![A-Za-z0-9_])")  # in a comment of several lines
 _CHECK = re.compile(
-    r"\s*(?:#|//)\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
+    r"\s*(?:#|//|/?\*+)?\s*CHECK-(?P<target>PTX|SASS)(?:\((?P<when>[^()]*)\))?"
     r"(?:-(?P<directive>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<pattern>.*)"
 )
 _RULE = re.compile(
@@ -226,8 +225,8 @@ def is_repro(data: bytes) -> bool:
     """Whether the file's bytes open a `# /// script` block with a `[tool.repro]` table; cheap enough for any file."""
     if b"tool.repro" not in data or b"/// script" not in data:
         return False
-    opened = _OPENED.search(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-    return opened is not None and "tool.repro" in opened[2]
+    block = languages.block(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return block is not None and any("tool.repro" in row for row in block.rows)
 
 
 def read(path: Path) -> Repro:
@@ -308,10 +307,8 @@ class Source:
         self.path = path
         self.lines = text.split("\n")
         self.text = text
-        block = _BLOCK.search(text)
         self.mark = languages.comment_mark(path)
-        self.block_line = text.count("\n", 0, block.start()) + 1 if block else 1
-        self.block = block[2] if block else ""
+        self.block = languages.block(text)
         self.script: dict[str, Any] = {}
 
     def error(self, line: int, column: int, width: int, name: str, message: str, fix: str) -> NoReturn:
@@ -335,27 +332,26 @@ class Source:
 
     def table(self) -> dict[str, Any]:
         """The `[tool.repro]` table, its keys known."""
-        opened = _OPENED.search(self.text)
-        if opened and not self.block:
-            line = self.text.count("\n", 0, opened.start()) + 1
-            fix = f"end the block with a line `{self.mark} ///`, and begin each line between with `{self.mark} `"
-            self.error(line, 1, 11 + len(self.mark), "UNCLOSED_BLOCK", "opens a block that does not end", fix)
-        toml = "\n".join(line[len(self.mark) + 1 :] for line in self.block.split("\n"))
+        block, mark = self.block, self.mark
+        if block is None:
+            return {}
+        opened = self.lines[block.line - 1]
+        if not block.is_closed:
+            fix = f"end the block with a line `{mark} ///`, and begin each line between with `{mark} `"
+            self.error(block.line, 1, len(opened.rstrip()), "UNCLOSED_BLOCK", "opens a block that does not end", fix)
         try:
-            self.script = tomllib.loads(toml)
+            self.script = tomllib.loads("\n".join(block.rows))
             table = self.script.get("tool", {}).get("repro", {})
         except tomllib.TOMLDecodeError as error:
             place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-            line, column = (int(place[1]), int(place[2])) if place else (self.block.count("\n"), 1)
+            line, column = block.place(*((int(place[1]), int(place[2])) if place else (len(block.rows), 1)))
             message = str(error).split(" (at ")[0]
-            mark = self.mark
             fix = f"write the block between `{mark} /// script` and `{mark} ///` as TOML, each line after `{mark} `"
-            self.error(self.block_line + line, column + len(mark) + 1, 1, "BAD_TOML", message, fix)
+            self.error(line, column, 1, "BAD_TOML", message, fix)
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in thousands of lists
             fix = "write smaller numbers and flatter lists"
-            self.error(
-                self.block_line, 1, 11 + len(self.mark), "BAD_TOML", f"cannot be read: {type(error).__name__}", fix
-            )
+            message = f"cannot be read: {type(error).__name__}"
+            self.error(block.line, 1, len(opened.rstrip()), "BAD_TOML", message, fix)
         known = KNOWN_KEYS | LANGUAGE_KEYS.get(self.path.suffix, {})
         for key in table:
             if key not in known:
@@ -369,12 +365,14 @@ class Source:
 
     def key_error(self, key: str, name: str, message: str, fix: str) -> NoReturn:
         """Raise an error that points at `key` in the block."""
-        pattern = re.compile(rf"^{self.mark} (?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
-        for number in range(self.block_line, self.block_line + self.block.count("\n") + 1):
-            match = pattern.match(self.lines[number - 1])
+        pattern = re.compile(rf"^(?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
+        for row, text in enumerate(self.block.rows if self.block else (), 1):
+            match = pattern.match(text)
             if match:
-                self.error(number, match.start(1) + 1, len(match[1]), name, message, fix)
-        self.error(self.block_line, 1, len(self.lines[self.block_line - 1]), name, f"`{key}` {message}", fix)
+                line, column = self.block.place(row, match.start(1) + 1)
+                self.error(line, column, len(match[1]), name, message, fix)
+        line = self.block.line if self.block else 1
+        self.error(line, 1, len(self.lines[line - 1]), name, f"`{key}` {message}", fix)
 
     def needs(self) -> tuple[str, ...]:
         """What PEP 723 calls `dependencies`."""
@@ -512,9 +510,11 @@ class Source:
 
     def checks(self, params: Mapping[str, tuple[Value, ...]]) -> tuple[Check, ...]:
         checks = []
+        is_python = self.path.suffix == languages.PYTHON
+        inside = [False] * len(self.lines) if is_python else languages.inside_comments(self.lines)
         for number, text in enumerate(self.lines, 1):
-            if "CHECK" in text and _CHECK_LIKE.match(text):
-                checks.append(self.check(number, text, params))
+            if "CHECK" in text and (_CHECK_INSIDE if inside[number - 1] else _CHECK_LIKE).match(text):
+                checks.append(self.check(number, text if is_python else text.partition("*/")[0], params))
         return tuple(checks)
 
     def check(self, number: int, text: str, params: Mapping[str, tuple[Value, ...]]) -> Check:

@@ -38,6 +38,45 @@ def test_the_claim_may_follow_check_lines(tmp_path):
     assert read(cu(tmp_path, "exit = 0", f"\n// CHECK-PTX: x\n// It is so.\n{CODE}")).claim == "It is so."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/* /// script\n * [tool.repro]\n * exit = 3\n * ///\n *\n * It is so.  Source: a guide.\n * CHECK-PTX: x\n */\n",
+        "/*\n/// script\n[tool.repro]\nexit = 3\n///\nIt is so.\nCHECK-PTX: x */\n",
+        "/**\n * A guide.\n *\n * /// script\n * [tool.repro]\n * exit = 3\n * /// */\n// It is so.\n/* CHECK-PTX: x */\n",
+        "  /*\n    /// script\n    [tool.repro]\n    exit = 3\n    ///\n  */\n/*\n\n  It is so.\n\n  CHECK-PTX: x\n*/\n",
+    ],
+)
+def test_the_block_may_be_in_a_comment_of_several_lines(tmp_path, text):
+    file = tmp_path / "q.cu"
+    file.write_text(text + CODE)
+    assert is_repro(file.read_bytes())
+    repro = read(file)
+    assert (repro.claim, repro.script.printed.exit) == ("It is so.", 3)
+    assert [one.pattern for one in repro.checks] == ["x"]
+
+
+def test_a_wrong_key_is_shown_inside_a_comment_of_several_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "q.cu"
+    file.write_text("/* /// script\n * [tool.repro]\n * nvcc = 3\n * ///\n * It is so.\n */\n")
+    assert complaint(file).splitlines()[:3] == [
+        "q.cu:3:4: BAD_NVCC",
+        "    * nvcc = 3",
+        "      ^^^^ is not a list of strings",
+    ]
+    file.write_text("/* /// script\n * [tool.repro]\n * exit =\n * ///\n * It is so.\n */\n")
+    assert complaint(file).startswith("q.cu:3:")
+    file.write_text("/* /// script\n * [tool.repro]\n * exit = 1\n * It is so.\n */\n")
+    assert complaint(file).startswith("q.cu:1:1: UNCLOSED_BLOCK\n    /* /// script\n    ^^^")
+
+
+def test_a_block_opens_only_in_a_comment(tmp_path):
+    assert not is_repro(b"int x;\n/// script\n[tool.repro]\n///\n") and not is_repro(
+        b"/* */\n/// script\n[tool.repro]\n///\n"
+    )
+
+
 @pytest.mark.parametrize("rest", [CODE, "", f"{CODE}// It is too late.\n"])
 def test_a_file_without_a_claim_is_refused(tmp_path, monkeypatch, rest):
     monkeypatch.chdir(tmp_path)
