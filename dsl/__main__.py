@@ -1,9 +1,10 @@
-"""python -m dsl FILE: run a CuTe DSL, Quadrants or TIRx program with this compiler, on the emulator or a GPU."""
+"""python -m dsl FILE: run a CuTe DSL, Quadrants, TIRx or Triton program, or CUDA C++, on the emulator or a GPU."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib.util
 import inspect
 import itertools
@@ -32,11 +33,13 @@ examples:
   python -m dsl --show ptx kernel.py                  and print the PTX of every kernel it launched
   python -m dsl --check none kernel.py                without looking for races and reads of memory that nobody wrote
   python -m dsl --timeout 10 kernel.py                stop a kernel that hangs, and see where its warps are
+  python -m dsl program.cu 1024                       CUDA C++, compiled by nvcc
   python -m dsl - < kernel.py                         a program from standard input
   python -m dsl -m package.module                     a module of a package, as python -m runs it
   python -m dsl -i                                    a prompt that keeps the source of what is typed
   python -m dsl reductions                            edits that make programs smaller, as JSON lines
 """
+CUDA_SUFFIX = ".cu"
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
 LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}  # what NVIDIA's compiler does not take, by what is imported
 
@@ -76,8 +79,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _of_repro_run(file: str, source: str, options: argparse.Namespace) -> str:
     """The command for a program that only `repro run` can run on the emulator; '' for any other."""
-    if file.endswith((".cu", ".ptx")):
+    if file.endswith(".ptx"):
         return f"{file} is not Python\nfix: repro run {file}"
+    if file.endswith(CUDA_SUFFIX):
+        from dsl.driver import cuda_file  # noqa: PLC0415
+
+        return cuda_file.refusal(file, options)
     if options.device != "cuda" and "numba" in source and "numba" in _imported(source):
         return f"{file} imports Numba, whose kernels run in another process\nfix: repro run {file}"
     return ""
@@ -116,7 +123,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "file", nargs="?", help="a Python program that imports cutlass, quadrants or tvm, or - for standard input"
+        "file",
+        nargs="?",
+        help="a Python program that imports cutlass, quadrants, tvm or triton, CUDA C++ (.cu), or - for standard input",
     )
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module by its name, in its package")
     parser.add_argument(
@@ -287,6 +296,10 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
         os.environ[variables.FULL_TRACEBACK] = "1"
     if options.no_cache:
         os.environ[variables.CACHE] = "0"
+    if file.endswith(CUDA_SUFFIX):
+        from dsl.driver import cuda_file  # noqa: PLC0415
+
+        return cuda_file.run(file, source, sys.argv[1:], session, options)
     checks = "none" if options.delays else repro_block.checks(source)  # `repro run` has these defaults too
     session.look_for(checks if options.check is None else options.check)
     session.warn_of_host_memory()
@@ -325,7 +338,7 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
     status = 0
     try:
         try:
-            _execute(file, source, spec, options.param)
+            _execute(file, source, spec, options.param, session)
         except Exception:
             _let_handlers_run()
             raise
@@ -408,7 +421,7 @@ def _imported(source: str) -> list[str]:
     return [name.partition(".")[0] for name in modules]
 
 
-def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str]) -> None:
+def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str], session: Session) -> None:
     module = types.ModuleType("__main__")
     module.__file__, module.__spec__, module.__package__ = file, spec, spec and spec.parent
     sys.modules["__main__"] = module
@@ -417,7 +430,12 @@ def _execute(file: str, source: str, spec: ModuleSpec | None, params: list[str])
     run = getattr(module, "run", None)
     if callable(run) and not _has_main_block(tree):
         chosen = dict(_split(param) for param in params)
-        declared = repro_block.table(source).get("params", {})
+        block = repro_block.table(source)
+        declared = block.get("params", {})
+        if isinstance(kernels := block.get("source"), str):
+            from dsl.driver import cuda_file  # noqa: PLC0415
+
+            run = functools.partial(run, ptx=cuda_file.kernels(file, kernels, block, session.device.arch))
         if not chosen and not declared and _needs_arguments(run):  # a function of the program, not a repro
             return
         chosen_values = {name: _choice(value, declared.get(name)) for name, value in chosen.items()}

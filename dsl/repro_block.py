@@ -7,6 +7,9 @@ import tomllib
 from typing import Any
 
 _BLOCK = re.compile(r"^# /// script$(.*?)^# ///$", re.MULTILINE | re.DOTALL)
+_IN_CUDA = re.compile(
+    r"^\s*(?://|/?\*+)?\s*/// script\s*$(.*?)^\s*(?://|\*)?\s*///\s*(?:\*/\s*)?$", re.MULTILINE | re.DOTALL
+)
 _SOUGHT = {"race": "race", "undefined_read": "undefined"}  # by outcome: the check that finds it
 
 
@@ -16,6 +19,13 @@ def table(source: str) -> dict[str, Any]:
     if not block:
         return {}
     lines = [line[2:] if line.startswith("# ") else line[1:] for line in block.group(1).splitlines()]
+    return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {})
+
+
+def table_of_cuda(source: str) -> dict[str, Any]:
+    """The table of a .cu file, whose block is in comments of C. Raises tomllib.TOMLDecodeError."""
+    block = _IN_CUDA.search(source)
+    lines = [re.sub(r"^\s*(?://|\*(?!/)) ?", "", line) for line in block[1].splitlines()] if block else []
     return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {})
 
 

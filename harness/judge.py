@@ -120,6 +120,7 @@ def run(
         options=repro.script.options if repro.script else (),
         modules=_modules(case, host),
         launch=repro.launch,
+        kernels=repro.kernels.job() if repro.kernels else None,
         console=console,
         bound=bound or (output_rules.BOUND if modelled.is_explored(case, host.device) else 0),
         as_outputs=not bound,

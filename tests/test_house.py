@@ -86,6 +86,7 @@ IMPORTED_BY_NAME = {
     "dsl/launch/nvidia/tensors.py": {"cutlass.cute.runtime"},
     "dsl/interrupts.py": {"_signal"},
     "harness/run/runner.py": {"dsl.alias"},
+    "harness/run/languages/cuda_kernels.py": {"dsl.driver.device_code", "dsl.driver.nvcc"},
     "harness/run/languages/cuda_program.py": {"dsl.driver.program", "dsl.driver.nvcc"},
     "harness/run/languages/numba_program.py": {"dsl.driver.in_process"},
 }

@@ -368,7 +368,7 @@ def test_wrong_usage(arguments, says, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.cu", "int main() {}", "dsl: a.cu is not Python\nfix: repro run a.cu\n"),
+        ("a.ptx", ".version 8.0", "dsl: a.ptx is not Python\nfix: repro run a.ptx\n"),
         ("a.py", "from numba import cuda", "dsl: a.py imports Numba, whose kernels run in another process\nfix: repro run a.py\n"),
     ],
 )  # fmt: skip

@@ -50,8 +50,11 @@ class Source:
 
     def key(self, compiler: Sequence[str]) -> bytes:
         """Everything that the compiled program depends on, except headers of the toolkit."""
-        about = [self.path, self.text, sorted(self.headers.items()), list(self.options), self.arch, self.for_gpu]
-        return json.dumps(["nvcc", list(compiler), os.stat(compiler[0]).st_mtime_ns, about]).encode()
+        return json.dumps(["nvcc", list(compiler), os.stat(compiler[0]).st_mtime_ns, self.about()]).encode()
+
+    def about(self) -> list[object]:
+        """All of it, as JSON."""
+        return [self.path, self.text, sorted(self.headers.items()), list(self.options), self.arch, self.for_gpu]
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,9 @@ def command() -> list[str]:
         if place.exists() and (libraries / "libcudart.so.13").exists():
             return [str(place), "-cudart", "none", f"-L{libraries}", "-l:libcudart.so.13"]
     raise CompilerMissing(
-        "nvcc is not on this machine, and a .cu file needs it\nfix: put the toolkit's bin folder on PATH, or install "
-        "`nvidia-cuda-nvcc`, `nvidia-cuda-crt`, `nvidia-nvvm` and `nvidia-cuda-runtime` with uv or pip"
+        "nvcc is not on this machine, and main() of a .cu file needs it\nfix: put the toolkit's bin folder on PATH, or "
+        "install `nvidia-cuda-nvcc`, `nvidia-cuda-crt`, `nvidia-nvvm` and `nvidia-cuda-runtime` with uv or pip; or run "
+        'the kernels from a Python file, with `source = "kernels.cu"` in its block, which NVRTC is enough for'
     )
 
 
@@ -102,21 +106,31 @@ def _packages() -> Iterator[Path]:
 
 
 def _compile(source: Source, compiler: Sequence[str]) -> Built:
-    name = Path(source.path).name
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "made")
         made.mkdir()
-        for header, (path, text) in source.headers.items():
-            _write(Path(folder, header), path, text)
-        file, program = Path(folder, name), made / "program"
-        _write(file, source.path, source.text)
+        file, program = written(source, Path(folder)), made / "program"
         about = [*_target(source), "-lineinfo", "--keep", "--keep-dir", str(made), *source.options]
-        done = _run([*compiler, *about, "-o", str(program), str(file)], source.path)
-        if done.returncode:
-            said = f"{done.stdout}\n{done.stderr}".replace(str(file), source.path)
-            raise _refusal(source, said.replace(f"{made}{os.sep}", ""))
+        call([*compiler, *about, "-o", str(program), str(file)], source, file)
         ptx = "\n".join(path.read_text() for path in sorted(made.glob("*.ptx")))
         return Built(program.read_bytes(), ptx)
+
+
+def written(source: Source, folder: Path) -> Path:
+    """The file that the text is written to, with its headers."""
+    for header, (path, text) in source.headers.items():
+        _write(Path(folder, header), path, text)
+    file = folder / Path(source.path).name
+    _write(file, source.path, source.text)
+    return file
+
+
+def call(command: Sequence[str], source: Source, file: Path) -> None:
+    """Run nvcc. Raises CompileError, CompilerMissing."""
+    done = _run([*command], source.path)
+    if done.returncode:
+        said = f"{done.stdout}\n{done.stderr}".replace(str(file), source.path)
+        raise refusal(source, said.replace(f"{file.parent / 'made'}{os.sep}", ""))
 
 
 def _write(file: Path, path: str, text: str) -> None:
@@ -143,15 +157,19 @@ def _run(command: list[str], path: str) -> subprocess.CompletedProcess[str]:
         raise CompilerMissing(f"{command[0]} cannot be run: {error.strerror}") from None
 
 
-def _refusal(source: Source, said: str) -> CompileError | CompilerMissing:
-    """nvcc's first error at the author's line, with its caret."""
+def refusal(source: Source, said: str, compiler: str = "nvcc") -> CompileError | CompilerMissing:
+    """The compiler's first error at the author's line, with its caret."""
     lines = [line for line in said.splitlines() if line.strip()]
     if any("No such file or directory" in line and re.search(r"nvcc fatal|gcc|g\+\+", line) for line in lines):
         return CompilerMissing("\n".join(lines[:_SHOWN_LINES]) + "\nfix: install the host compiler g++")
+    if any("undefined reference to `main'" in line for line in lines):
+        said = f"{_short(source.path)}: NO_MAIN\n    it has no main(): it is not a program"
+        fix = 'add main(), or run its kernels from a Python file, with source = "{}" in its block and run(ptx)'
+        return _error(f"{said}\nfix: {fix.format(Path(source.path).name)}", "it has no main()", None, 0)
     at = next((n for n, line in enumerate(lines) if _ERROR.match(line)), None)
     if at is None:
         return _error(
-            "\n".join(["nvcc refuses the program:", *lines[:_SHOWN_LINES]]), lines[0] if lines else "", None, 0
+            "\n".join([f"{compiler} refuses the program:", *lines[:_SHOWN_LINES]]), lines[0] if lines else "", None, 0
         )
     match = _ERROR.match(lines[at])
     assert match is not None
@@ -165,12 +183,15 @@ def _refusal(source: Source, said: str) -> CompileError | CompilerMissing:
 
 
 def _place(source: Source, file: str, line: int, after: list[str]) -> tuple[str, int]:
-    """The author's line, and the column of nvcc's caret, counted from 1."""
+    """The author's line, and the column of nvcc's caret, counted from 1. nvcc shows the line with macros expanded."""
     texts = {source.path: source.text} | dict(source.headers.values())
     text = texts.get(file, "").split("\n")
     code = text[line - 1] if line <= len(text) else ""
     start = len(code) - len(code.lstrip())
     caret = next((one.index("^") for one in after if one.strip() == "^"), None)
+    rest = after[0][caret:].rstrip() if caret is not None else ""
+    if rest and code.rstrip().endswith(rest):
+        return code, len(code.rstrip()) - len(rest) + 1
     shown = len(after[0]) - len(after[0].lstrip()) if after else 0
     return code, 1 + (start if caret is None else max(start, start + caret - shown))
 

@@ -18,9 +18,12 @@ from dsl.driver.clients import environment
 _OWN = ("trap", "deadlock", "rejected")  # outcomes of kernels that are not faults
 
 
-def run(source: nvcc.Source, args: list[str], checks: str, seed: int) -> tuple[nvcc.Built, int, dict[str, Any]]:
-    """Compile and run it, with this process's streams. Returns its exit status, negative if a signal ended it, and the
-    outcome of the first kernel that failed, {} if none did. Raises nvcc.CompileError, nvcc.CompilerMissing."""
+def run(
+    source: nvcc.Source, args: list[str], checks: str, seed: int, timeout_s: float | None = None
+) -> tuple[nvcc.Built, int | None, dict[str, Any]]:
+    """Compile and run it, with this process's streams. Returns its exit status, negative if a signal ended it, None if
+    the time did, and the outcome of the first kernel that failed, {} if none did.
+    Raises nvcc.CompileError, nvcc.CompilerMissing."""
     built = nvcc.build(source)
     with tempfile.TemporaryDirectory() as folder:
         program, report = Path(folder, Path(source.path).stem), Path(folder, "found.jsonl")
@@ -29,7 +32,10 @@ def run(source: nvcc.Source, args: list[str], checks: str, seed: int) -> tuple[n
         report.touch()
         sys.stdout.flush()
         command = [str(program), *args]
-        status = subprocess.call(command, env=dict(_environment(source, report, checks, seed)))
+        try:
+            status = subprocess.call(command, env=dict(_environment(source, report, checks, seed)), timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            status = None
         return built, status, first_failure(report)
 
 

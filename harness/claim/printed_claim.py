@@ -138,8 +138,8 @@ def read(source: Any, table: dict[str, Any], claim: str) -> dict[str, Any]:
         "nvidia": nvidia,
         "silicon": output_rules.silicon(source, table),
         "printed": Printed(_exit(source, table), _filters(source, table)),
-        "args": _strings(source, table, "args", '["--width", "8"]'),
-        "options": _strings(source, table, "nvcc", '["-std=c++20"]'),
+        "args": strings(source, table, "args", '["--width", "8"]'),
+        "options": strings(source, table, "nvcc", '["-std=c++20"]'),
         "silenced": silenced.read(source) if source.path.suffix == languages.CUDA else (),
     }
 
@@ -176,7 +176,8 @@ def _exit(source: Any, table: dict[str, Any]) -> int:
     return status
 
 
-def _strings(source: Any, table: dict[str, Any], key: str, example: str) -> tuple[str, ...]:
+def strings(source: Any, table: dict[str, Any], key: str, example: str) -> tuple[str, ...]:
+    """The strings of a key. Raises ReproError."""
     strings = table.get(key, [])
     if not isinstance(strings, list) or not all(isinstance(one, str) for one in strings):
         source.key_error(key, f"BAD_{key.upper()}", "is not a list of strings", f"write {key} = {example}")

@@ -21,6 +21,7 @@ Nothing here imports the file, a compiler or numpy; reading one repro costs abou
     # timeout = 20                    seconds for one case (default 60)
     # filters, exit, args             of a file without run(), a claim about what it prints: printed_claim.py
     # nvcc = ["-std=c++20"]           of a .cu file: options for nvcc
+    # source = "kernels.cu"           of a Python file: kernels in CUDA C++, whose PTX is the argument `ptx` of run()
     # ///
     # CHECK-PTX: cp.async.ca                     a FileCheck line matched against the PTX of every kernel of the case
     # CHECK-PTX(relu=False)-NOT: max.f32         the same, only in cases whose parameter has that value
@@ -42,7 +43,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.claim import expectation, findings, languages, output_rules, printed_claim, ptx_file, silenced
+from harness.claim import (
+    cuda_headers,
+    expectation,
+    findings,
+    languages,
+    output_rules,
+    printed_claim,
+    ptx_file,
+    silenced,
+)
 from harness.claim.expectation import Expectations
 from harness.claim.printed_claim import Printed
 from harness.claim.rule import Rule
@@ -71,7 +81,8 @@ KNOWN_KEYS = {
     "silicon": 'the GPU whose bits the claim is about, where others may give others: "h100"',
     "timeout": "seconds one case may run (default 60)",
 }
-LANGUAGE_KEYS = {  # of files in other languages
+LANGUAGE_KEYS = {  # of files in one language
+    languages.PYTHON: {"source": 'the CUDA C++ of its kernels: source = "kernels.cu", and run(ptx) gets their PTX'},
     languages.CUDA: {"nvcc": 'options for nvcc: ["-std=c++20"]'},
     languages.PTX: {ptx_file.KEY: ptx_file.MEANING},
 }
@@ -153,6 +164,7 @@ class Repro:
     silenced: tuple[tuple[int, str], ...] = ()  # lines whose races are allowed, with the reason
     script: Script | None = None
     launch: Mapping[str, Any] | None = None  # of a .ptx file
+    kernels: cuda_headers.Kernels | None = None  # of a Python file with `source`
 
     @property
     def varies(self) -> bool:
@@ -166,7 +178,7 @@ class Repro:
 
     @cached_property
     def sha256(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return hashlib.sha256((self.text + (f"\0{self.kernels.text}" if self.kernels else "")).encode()).hexdigest()
 
     @cached_property
     def warm(self) -> tuple[str, ...]:
@@ -246,7 +258,8 @@ def read(path: Path) -> Repro:
         script = Script(about.pop("args"), about.pop("printed"), about.pop("options"))
         return Repro(path=path, text=file.text, imports=imports(tree), script=script, **about)
     params = file.params(table)
-    run = file.run(tree, params)
+    kernels = cuda_headers.kernels(file, table)
+    run = file.run(tree, params, (cuda_headers.GIVEN,) if kernels else ())
     printed_claim.refuse(file, table)
     repro = Repro(
         path=path,
@@ -259,9 +272,10 @@ def read(path: Path) -> Repro:
         timeout_s=file.timeout_s(table),
         checks=file.checks(params),
         has_expected=any(isinstance(n, ast.FunctionDef) and n.name == "expected" for n in tree.body),
-        imports=imports(tree),
+        imports=imports(tree) | ({"cuda"} if kernels else set()),
         needs=file.needs(),
         requires_python=file.requires_python(),
+        kernels=kernels,
         nvidia=expectation.read(file, table),
         silenced=silenced.read(file),
         **output_rules.read(file, table, tree),
@@ -353,6 +367,8 @@ class Source:
             message = f"cannot be read: {type(error).__name__}"
             self.error(block.line, 1, len(opened.rstrip()), "BAD_TOML", message, fix)
         known = KNOWN_KEYS | LANGUAGE_KEYS.get(self.path.suffix, {})
+        if cuda_headers.SOURCE in table and self.path.suffix == languages.PYTHON:
+            known |= LANGUAGE_KEYS[languages.CUDA]
         for key in table:
             if key not in known:
                 near = difflib.get_close_matches(key, known, 1)
@@ -464,10 +480,10 @@ class Source:
             self.error(run.lineno, run.col_offset + 1, 3, "NO_CLAIM", "the file has no claim", fix)
         return re.split(r"\s+Source:", docstring.split("\n")[0])[0].strip()
 
-    def run(self, tree: ast.Module, params: Mapping[str, Any]) -> ast.FunctionDef:
-        """The `run` function, which must take exactly the parameters."""
+    def run(self, tree: ast.Module, params: Mapping[str, Any], given: tuple[str, ...] = ()) -> ast.FunctionDef:
+        """The `run` function, which must take exactly what it is given and the parameters."""
         functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "run"]
-        wanted = f"def run({', '.join(params)}):"
+        wanted = f"def run({', '.join([*given, *params])}):"
         if not functions:
             last = max((n for n, line in enumerate(self.lines, 1) if line.strip()), default=1)
             fix = f'add `{wanted}` that returns a dict of arrays, e.g. `return {{"out": out}}`'
@@ -475,7 +491,7 @@ class Source:
             message = "the file ends here without a function `run`"
             self.error(last, self.lines[last - 1].find(text) + 1, len(text), "NO_RUN", message, fix)
         run = functions[-1]
-        self.signature(run, params, wanted)
+        self.signature(run, {**dict.fromkeys(given), **params}, wanted)
         for function in tree.body:
             if isinstance(function, ast.FunctionDef) and function.name == "expected":
                 self.signature(function, params, f"def expected({', '.join(params)}):")

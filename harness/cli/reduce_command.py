@@ -108,6 +108,12 @@ def _reduce(arguments: argparse.Namespace) -> int:
         )
     language = LANGUAGES.get(path.suffix, "python")
     case = _case(path, arguments) if language == "python" else None
+    if case and case.repro.kernels:
+        name = case.repro.kernels.path.name
+        raise UsageError(
+            f"{arguments.file}: its kernels are in {name}, and CUDA C++ cannot be reduced: only Python, PTX and "
+            "schedules can\nfix: write its PTX (repro run --ptx), and reduce that with --keep"
+        )
     start = text = case.repro.text if case else path.read_text()
     out = arguments.out or path.with_name(f"{path.stem}_reduced{path.suffix}")
     if out.resolve() == path:

@@ -97,7 +97,7 @@ class _Parts:
             self.versions(),
             *self.first_bad(),
             "### Program",
-            self.program(),
+            *self.program(),
             "### Run it",
             *self.commands(),
             *self.code_difference(),
@@ -198,15 +198,22 @@ class _Parts:
 
     # --- the program -------------------------------------------------------------------------------------------------
 
-    def program(self) -> Block:
-        source = self.anonymous.source(self.facts.repro.text)
-        return Block(source, "python", self.file, "the program", worth=4)
+    def program(self) -> list[str | Block]:
+        repro = self.facts.repro
+        source = Block(self.anonymous.source(repro.text), "python", self.file, "the program", worth=4)
+        if repro.kernels is None:
+            return [source]
+        name = repro.kernels.path.name
+        return [source, Block(self.anonymous.source(repro.kernels.text), "cuda", name, f"the kernels, {name}", worth=4)]
 
     def commands(self) -> list[str | Block]:
-        return [
+        alone = [
             "Without gpu-repro:",
             Block(self.anonymous.text(_alone(self.facts, self.file)), "sh", name="the command", worth=5),
             "With it:",
+        ]
+        return [
+            *(alone if self.facts.repro.kernels is None else []),  # else it needs the PTX of its kernels
             Block(self.anonymous.text(_with_us(self.facts, self.file)), "sh", name="the command", worth=5),
         ]
 

@@ -25,6 +25,7 @@ import faulthandler
 import gc
 import importlib
 import importlib.util
+import inspect
 import linecache
 import os
 import random
@@ -43,7 +44,7 @@ import numpy.random  # here, and so before the fork: each job seeds it
 
 from harness.run import environment, executed, frames, repeat, script
 from harness.run.exception_protocol import is_missing, outcome_of
-from harness.run.languages import cuda_program, numba_program, ptx_kernel
+from harness.run.languages import cuda_kernels, cuda_program, numba_program, ptx_kernel
 
 _OWN_FOLDERS = tuple(
     os.path.dirname(os.path.abspath(spec.origin)) + os.sep
@@ -241,6 +242,8 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
         else:
             module = _load(job["path"], job["source"]) if job["launch"] is None else ptx_kernel.module(job)
+            if job["kernels"] is not None:
+                cuda_kernels.give(module, job, session)
             header["durations"]["load_s"] = round(time.monotonic() - started, 4)
             if exploration is not None:
                 header |= _explored(module, job, exploration, buffers)
@@ -538,7 +541,7 @@ def _arrays(function: Any, returned: Any, buffers: list[np.ndarray], limit_bytes
 
 def _refusal(function: Any, message: str) -> Refused:
     """The error for a result of run() or expected() that cannot be judged: the place, the author's line, the fix."""
-    name, code = function.__name__, getattr(function, "__code__", None)
+    name, code = function.__name__, getattr(inspect.unwrap(function), "__code__", None)
     fix = f'return a dict of name to torch tensor or numpy array from {name}(), e.g. `return {{"out": out}}`'
     if code is None:
         return Refused(f"{name}() {message}\nfix: {fix}")

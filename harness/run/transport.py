@@ -76,6 +76,7 @@ class Job:
     options: tuple[str, ...] = ()  # for nvcc, of a .cu file
     modules: Mapping[str, tuple[str, str]] | None = None  # of the author: name -> path, source; None: they are here
     launch: Mapping[str, Any] | None = None  # of a .ptx file
+    kernels: Mapping[str, Any] | None = None  # CUDA C++ of a Python file: path, text, headers, options
     console: Console | None = None  # where a program that is run live prints and reads
 
     def wire(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def of(path: Path) -> list[Path]:
     """The file, and the author's headers or modules that it uses from its folder, also those that may yet appear."""
     if path.suffix == languages.CUDA:
         return [path, *(Path(header) for header, _ in cuda_headers.of(path, _text(path)).values())]
-    found = {path: None}
+    found = {path: None} | dict.fromkeys(_kernels(path))
     todo = [(path, "")]
     while todo and len(found) < _MOST_FILES:
         file, package = todo.pop()
@@ -31,6 +32,13 @@ def of(path: Path) -> list[Path]:
                     found[at] = None
                     todo.append((at, package_of_it))
     return [*found]
+
+
+def _kernels(path: Path) -> list[Path]:
+    """The CUDA C++ that a Python file names as its kernels, with its headers."""
+    block = languages.block(_text(path))
+    named = re.search(r"(?m)^source\s*=\s*[\"']([\w./-]+)[\"']", "\n".join(block.rows)) if block else None
+    return of(path.parent / named[1]) if named and named[1].endswith(languages.CUDA) else []
 
 
 def _text(path: Path) -> str:

@@ -20,12 +20,12 @@ def source(text: str = TEXT, **more) -> nvcc.Source:
 
 
 def refusal(said: str) -> str:
-    return str(nvcc._refusal(source(), said))
+    return str(nvcc.refusal(source(), said))
 
 
 def test_an_error_of_nvcc_has_a_place_and_a_caret():
     said = '/a/x.cu(2): error: identifier "nothing" is undefined\n     int *x = nothing;\n              ^\n\n1 error\n'
-    error = nvcc._refusal(source(), said)
+    error = nvcc.refusal(source(), said)
     assert str(error).splitlines() == [
         "/a/x.cu:2:13: COMPILE_ERROR",
         "    int *x = nothing;",
@@ -46,7 +46,7 @@ def test_a_message_without_a_place_is_shown_as_it_is():
 
 
 def test_a_missing_host_compiler_is_not_a_fault_of_the_program():
-    error = nvcc._refusal(source(), "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess")
+    error = nvcc.refusal(source(), "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess")
     assert isinstance(error, nvcc.CompilerMissing) and "install the host compiler g++" in str(error)
 
 

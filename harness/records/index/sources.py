@@ -20,6 +20,7 @@ from harness.records.index.states import NO_ARCH, Event, Summary
 
 TABLE = "create table source (path text primary key, size int, mtime_ns int, said text);"
 REPRO_GONE, UNDECLARED = "the repro is gone", "not declared in params"
+_OF_TWO = " "  # before an answer that another file changes too: it is not kept
 NO_TABLE = "the file has no [tool.repro] block any more"
 
 
@@ -67,8 +68,9 @@ class Sources:
                 if path in self._kept and self._kept[path][:2] == stamp:
                     self._seen[path] = self._kept[path][2]
                 else:
-                    self._seen[path] = of(self._root / path)
-                    self._new[path] = (*stamp, self._seen[path])
+                    self._seen[path] = said = of(self._root / path)
+                    if said is None or not said.startswith(_OF_TWO):
+                        self._new[path] = (*stamp, said)
             except OSError:
                 self._seen[path] = None
         return self._seen[path]
@@ -122,8 +124,11 @@ def _answer(path: Path) -> str | None:
 def _repro(path: Path) -> str:
     """The hash of the text and the names of its cases: null if it cannot be read, none if it is not a repro."""
     data = path.read_bytes()
+    sha256 = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
     try:
-        cases = [case.name for case in read(path).cases()] if is_repro(data) else []
+        if not is_repro(data):
+            return json.dumps([sha256, []])
+        repro = read(path)
     except ReproError:
-        cases = None
-    return json.dumps([hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest(), cases])
+        return json.dumps([sha256, None])
+    return (_OF_TWO if repro.kernels else "") + json.dumps([repro.sha256, [case.name for case in repro.cases()]])
