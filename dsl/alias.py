@@ -35,7 +35,7 @@ class _Loader:
 class _Finder:
     def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
-        if root not in ALIASES:
+        if root not in ALIASES or (root == "tvm" and "tilelang" in sys.modules):  # TileLang brings its tvm
             return None
         real = ALIASES[root] + ("." + rest if rest else "")
         try:

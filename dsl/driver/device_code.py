@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dsl.driver import nvcc
-from dsl.launch import disk_cache
+from dsl.launch import disk_cache, toolkit
 
 _NO_COMPILER = (
     "neither nvcc nor NVRTC is on this machine, and CUDA C++ needs one\nfix: install `nvidia-cuda-nvrtc` with uv or "
@@ -65,7 +64,7 @@ def _nvrtc() -> Any:
         from cuda.bindings import nvrtc  # pyright: ignore[reportAttributeAccessIssue]
 
         nvrtc.nvrtcVersion()
-    except Exception:  # cuda-python says in several ways that it finds no library
+    except Exception:  # several kinds of errors mean that it finds no library
         raise nvcc.CompilerMissing(_NO_COMPILER) from None
     return nvrtc
 
@@ -87,7 +86,7 @@ def _by_nvrtc(source: nvcc.Source, library: Any) -> str:
         "nvrtcCreateProgram", source.text.encode(), source.path.encode(), len(names), texts or None, names or None
     )
     options = [f"--gpu-architecture={_virtual(source.arch)}", "-lineinfo", *source.options]
-    options = [one.encode() for one in (*options, *(f"-I{folder}" for folder in _include_folders()))]
+    options = [one.encode() for one in (*options, *(f"-I{folder}" for folder in toolkit.include_folders()))]
     try:
         if error := call("nvrtcCompileProgram", program, len(options), options).value:
             said = _text(call, program, "ProgramLog")
@@ -101,11 +100,3 @@ def _text(call: Any, program: Any, name: str) -> str:
     room = b" " * call(f"nvrtcGet{name}Size", program)  # which the binding writes into
     call(f"nvrtcGet{name}", program, room)
     return room.rstrip(b"\0").decode("utf-8", "replace")
-
-
-def _include_folders() -> list[Path]:
-    """The headers of NVIDIA's packages and of the toolkit, for `#include <cuda_fp16.h>` and <cuda/barrier>."""
-    tops = [Path(folder, "nvidia/cu13/include") for folder in sys.path if folder]
-    tops.append(nvcc.INSTALLED.parents[1] / "include")
-    found = [top for top in tops if (top / "cuda_fp16.h").is_file()][:1]
-    return [folder for top in found for folder in (top, top / "cccl") if folder.is_dir()]

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsl.exceptions import OutcomeError
-from dsl.launch import disk_cache
+from dsl.launch import disk_cache, toolkit
 
-INSTALLED = Path("/usr/local/cuda/bin/nvcc")  # where NVIDIA's installer puts the toolkit
+INSTALLED = toolkit.FOLDER / "bin/nvcc"
 _ERROR = re.compile(
     r"^(?P<file>[^\s(:][^(:]*)(?:\((?P<line>\d+)\)|:(?P<gcc_line>\d+):\d+): "
     r"(?:fatal |catastrophic )?error: (?P<said>.*)$"

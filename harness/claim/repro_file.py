@@ -186,12 +186,13 @@ class Repro:
         mentions = {
             name for name in WARM_MODULES if name not in ("cuda", "numba") and re.search(rf"\b{name}\b", self.text)
         }
-        return tuple(name for name in WARM_MODULES if name in mentions | self.imports)
+        others = {"tvm"} if "tilelang" in self.imports else set()
+        return tuple(name for name in WARM_MODULES if name in (mentions | self.imports) - others)
 
     @property
     def is_alone(self) -> bool:
-        """Whether it runs in a new process: Numba wants another libcuda.so.1 than the one there may be."""
-        return "numba" in self.imports
+        """Whether it runs in a new process: Numba wants another libcuda.so.1, and TileLang another tvm."""
+        return not self.imports.isdisjoint(("numba", "tilelang"))
 
     def cases(self) -> Iterator[Case]:
         """Every combination of parameter values, in the order written."""

@@ -23,7 +23,7 @@ the docstring's first line is the claim, run() returns named arrays, expected() 
   repro new shuffle_width --numpy       its tensors are numpy arrays in managed memory: it needs no torch
   repro new shuffle/width               in repros/shuffle/
   repro new vote --language cu          in another language: cuda (cuda.core), cu (a .cu file, nvcc), triton,
-                                        gluon, numba, ptx (a .ptx file), qd (Quadrants), T (TIRx)
+                                        gluon, tilelang, numba, ptx (a .ptx file), qd (Quadrants), T (TIRx)
 
 Exit status: 0 written, and it passes; 1 it does not; 2 wrong usage; 3 it could not be run.
 """
@@ -33,11 +33,14 @@ LANGUAGES = {  # its file in first_repros/, the modules that it needs, the packa
     "cu": ("cu.cu.txt", (), ""),
     "triton": ("triton.py.txt", ("triton", "torch"), "triton torch"),
     "gluon": ("gluon.py.txt", ("triton.experimental.gluon", "torch"), "triton torch"),
+    "tilelang": ("tilelang.py.txt", ("tilelang",), "tilelang"),
     "numba": ("numba.py.txt", ("numba.cuda",), '"numba-cuda[cu13]"'),
     "ptx": ("ptx.ptx.txt", (), ""),
     "qd": ("qd.py.txt", (), ""),
     "T": ("T.py.txt", (), ""),
 }
+
+IN_THEIR_OWN = ("tilelang", "numba")  # environments, made by uv
 
 
 def add(commands: Any) -> None:
@@ -83,7 +86,10 @@ def _template(arguments: argparse.Namespace) -> tuple[str, str, str]:
     if arguments.numpy:
         raise UsageError("--numpy is for CuTe DSL: leave it out with --language")
     name, modules, packages = LANGUAGES[arguments.language]
-    if missing := [module for module in modules if not _has(module)]:
+    missing = [module for module in modules if not _has(module)]
+    if missing and arguments.language in IN_THEIR_OWN and _has_uv():
+        return ".py", f"first_repros/{name}", f": {missing[0]} is not installed here, so uv makes an environment for it"
+    if missing:
         raise UsageError(
             f"--language {arguments.language} needs {missing[0]}, which is not installed here\n"
             f"fix: uv add --dev {packages}    (elsewhere: pip install {packages})"
@@ -93,6 +99,12 @@ def _template(arguments: argparse.Namespace) -> tuple[str, str, str]:
 
 def _has_torch() -> bool:
     return _has("torch")
+
+
+def _has_uv() -> bool:
+    from harness.host.environment import releases, remote_env
+
+    return remote_env.find_uv(str(releases.cache_folder())) is not None
 
 
 def _has(module: str) -> bool:

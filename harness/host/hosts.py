@@ -173,7 +173,13 @@ def _embedded(note: Callable[[str], None] | None = None) -> Host:
         native_library.here()
     except native_library.BuildError as error:
         raise NoDevice(f"host embedded: {error}") from None
-    return Host("embedded", "emulator")
+    return Host("embedded", "emulator", lambda: _here(note))
+
+
+def _here(note: Callable[[str], None] | None) -> Transport:
+    from harness.host.environment.peers import Here  # noqa: PLC0415
+
+    return Here(note)
 
 
 def _local(note: Callable[[str], None] | None = None) -> Host:
@@ -188,7 +194,7 @@ def _local(note: Callable[[str], None] | None = None) -> Host:
             f"host local: this machine has no CUDA device that can be used: {why}\n"
             "run on the emulator with --gpu-host embedded (the default)"
         )
-    return Host("local", "cuda", lambda: Local(note), device_facts=json.loads(done.stdout)[0])
+    return Host("local", "cuda", lambda: _here(note), device_facts=json.loads(done.stdout)[0])
 
 
 _HOSTS = {"embedded": _embedded, "local": _local}

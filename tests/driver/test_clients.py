@@ -132,6 +132,17 @@ def stand_in_for_ptxas(folder: Path) -> Path:
     return path
 
 
+def test_the_helper_finds_a_package_that_only_pythonpath_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(clients.disk_cache, "folder", lambda: str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert clients._python() == sys.executable
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(driver.__file__).parents[2]}")
+    program = "import os, sys; print(os.environ['PYTHONPATH'], sys.argv[1:])"
+    done = subprocess.run([clients._python(), "-I", "-c", program, "a b"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{Path(driver.__file__).parents[2]} ['a b']\n"
+    assert clients._python() == clients._python()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv")
 @pytest.mark.parametrize(

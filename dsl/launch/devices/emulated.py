@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsl import environment_variables as variables, native_library
 from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
-from dsl.launch import disk_cache, triton_variables
+from dsl.launch import disk_cache, tilelang_programs, triton_variables
 from dsl.launch.devices import native_launch
 from dsl.launch.devices.exploration import Exploration
 from dsl.launch.devices.host_memory import HostMemory, Storage
@@ -447,7 +447,11 @@ def _answer_driver_calls(device: Emulated) -> Callable[[], None]:
         driver()
         undo.append(triton_variables.prepare(disk_cache.folder()))
 
-    for name, use in (("cuda.bindings", bindings), ("triton", of_triton)):
+    def of_tilelang(_: object) -> None:
+        driver()
+        undo.append(tilelang_programs.prepare(disk_cache.folder()))
+
+    for name, use in (("cuda.bindings", bindings), ("triton", of_triton), (tilelang_programs.PACKAGE, of_tilelang)):
         if name in sys.modules:
             use(None)
         else:

@@ -27,7 +27,7 @@ _FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
 _TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
 _LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
 _NO_UV = (
-    "an environment for a release of NVIDIA's compiler is made by uv, but uv is not installed\nfix: "
+    "this environment is made by uv, but uv is not installed\nfix: "
     "install uv as its page describes (https://docs.astral.sh/uv)"
 )
 
@@ -89,9 +89,11 @@ class Released:
     `pins` are requirements that come before the versions of this process, as in `torch==2.8.0`.
     """
 
-    def __init__(self, compiler: str, note: Callable[[str], None] | None = None, pins: Sequence[str] = ()) -> None:
+    def __init__(
+        self, compiler: str, note: Callable[[str], None] | None = None, pins: Sequence[str] = (), name: str = ""
+    ) -> None:
         self._compiler, self._note, self._pins = compiler, note, tuple(pins)
-        self._name = ", ".join([*([compiler] if split(compiler)[1] else []), *self._pins])
+        self._name = name or ", ".join([*([compiler] if split(compiler)[1] else []), *self._pins])
         self._locals: dict[tuple[str, ...], Local] = {}  # by what the environment holds
         self._refusals: dict[tuple[str, ...], str] = {}
 
@@ -111,7 +113,8 @@ class Released:
     def needs(self, own: Sequence[str]) -> tuple[str, ...]:
         """The packages in the environment for a repro with these needs."""
         tools = [name for name in _TOOLS if _version(name)]
-        return tuple(_beside([*own_wheel.needs(), _FFI, *tools, *own], self._compiler, self._pins))
+        ffi = [_FFI] if self._compiler != OURS else []  # whose release a language may choose
+        return tuple(_beside([*own_wheel.needs(), *ffi, *tools, *own], self._compiler, self._pins))
 
     def start(self, needs: tuple[str, ...]) -> Start:
         """The environment's Python, which imports our code from the cache. Raises LinkDown."""

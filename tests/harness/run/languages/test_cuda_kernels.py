@@ -1,4 +1,4 @@
-"""Python files whose kernels are CUDA C++ beside them: what run() gets, and what changes with the kernels."""
+"""Python files whose kernels are in a file of CUDA C++: what run() gets, and what changes with the kernels."""
 
 import pytest
 

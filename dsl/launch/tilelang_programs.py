@@ -1,0 +1,64 @@
+"""TileLang on the emulator: its code is compiled by NVRTC to PTX, and its launcher calls cuda.bindings.
+
+TileLang's other ways to launch ask the CUDA runtime for a device, which accepts NVIDIA's driver alone. Findings name
+lines of the CUDA C++ that TileLang generates, which is kept in the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dsl.launch import toolkit
+
+PACKAGE = "tilelang"
+_LIBRARY = "tilelang.jit.adapter.nvrtc.libgen"  # writes what its function compile_cuda gives to a file, and loads that
+_ARCH = 90
+
+
+def prepare(cache_folder: str) -> Callable[[], None]:
+    """Set what TileLang reads when it compiles; returns what undoes it."""
+    folder = Path(cache_folder, "tilelang")
+    names = variables(str(folder))
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(names)
+    library = importlib.import_module(_LIBRARY)
+    compiler = getattr(library, "compile_cuda", None)  # it lacks one without NVRTC
+    if compiler is not None:
+        library.compile_cuda = _to_ptx(compiler, folder / "generated")
+
+    def undo() -> None:
+        if compiler is not None:
+            library.compile_cuda = compiler
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    return undo
+
+
+def variables(folder: str) -> dict[str, str]:
+    """The variables by which TileLang uses NVRTC, and keeps code for the emulator apart from code for a GPU."""
+    target = json.dumps({"kind": "cuda", "arch": f"sm_{_ARCH}a"})
+    return {"TILELANG_TARGET": target, "TILELANG_EXECUTION_BACKEND": "nvrtc", "TILELANG_CACHE_DIR": folder}
+
+
+def _to_ptx(compiler: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    """A compiler that gives PTX for every format, with the lines of the code, which it keeps in the folder."""
+
+    def compile_cuda(code: str, target_format: str = "ptx", arch: Any = None, options: Any = None, **more: Any) -> Any:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{hashlib.sha256(code.encode()).hexdigest()[:16]}.cu"
+        path.write_text(code)
+        given = [options] if isinstance(options, str) else list(options or [])
+        given += ["-lineinfo", *(f"-I{each}" for each in toolkit.include_folders())]
+        return compiler(f"#line 1 {json.dumps(str(path))}\n{code}", "ptx", arch or _ARCH, given, **more)
+
+    return compile_cuda
