@@ -416,6 +416,8 @@ class _Parser(Tokens):
             guard = self.operand()
             guard = Not(guard) if negated else guard
         first = self.take()
+        while self.tokens[self.at][:1] == "." and self.tokens[self.at][1:2].isalpha():  # a modifier after a space
+            first += self.take()
         operands = []
         while not self.accept(";"):
             if self.accept(","):

@@ -36,6 +36,16 @@ def test_operands():
     assert first.guard == syntax.Not(syntax.Reg("%p1", 1)) and first.mods == ("sync", "up", "b32") and first.line == 5
 
 
+def test_modifiers_may_follow_a_space():
+    first, second, _ = instructions("add  .s32 %r1, %r2, 5;\nst.global .v2 .u32 [%rd1], {%r1, %r2};")
+    assert (first.opcode, first.mods, len(first.operands)) == ("add", ("s32",), 3)
+    assert (second.opcode, second.mods) == ("st", ("global", "v2", "u32"))
+    copy, _ = instructions(
+        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group .L2::cache_hint [%rd1, {%r1}], [%r2], %rd2;"
+    )
+    assert copy.mods[-2:] == ("bulk_group", "L2::cache_hint") and len(copy.operands) == 3
+
+
 def test_addresses_constants_and_vectors():
     load, store, move = instructions(
         "ld.global.L1::evict_last.v2.f32 {%r1, _}, [%rd1+-8]; st.param.b64 [out-4], 0d3FF0000000000000;"
