@@ -26,6 +26,7 @@ PACKAGE = "nvidia-cutlass-dsl"
 _FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
 _TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
 _LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
+_OTHERS = {"triton": "Triton", "numba": "Numba", "tilelang": "TileLang"}  # by module: they bring their compiler
 _NO_UV = (
     "this environment is made by uv, but uv is not installed\nfix: "
     "install uv as its page describes (https://docs.astral.sh/uv)"
@@ -59,7 +60,8 @@ def untaken(repro: Repro, compiler: str) -> str:
     for name, (language, module) in _LANGUAGES.items():
         if name in needs or module in modules:
             return f"written in {language}: NVIDIA's compiler does not take it"
-    return ""
+    other = next((_OTHERS[name] for name in _OTHERS if name in modules and "cutlass" not in modules), "")
+    return f"written in {other}: NVIDIA's compiler does not take it" if other else ""
 
 
 def needs_of(repro: Repro, compiler: str) -> tuple[str, ...]:
