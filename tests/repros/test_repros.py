@@ -9,7 +9,8 @@ from harness.claim import languages, repro_file
 
 FOLDER = Path(__file__).parents[2] / "repros"
 REPROS = sorted(FOLDER.rglob("*.py"))
-OTHERS = [path for path in languages.files_below(FOLDER) if path.suffix != ".py"]  # CUDA C++ and PTX
+KERNELS = [repro.kernels.path for path in REPROS if (repro := repro_file.read(path)).kernels]  # of Python files
+OTHERS = [path for path in languages.files_below(FOLDER) if path.suffix != ".py" and path not in KERNELS]
 MOST_LINES = 100
 DISTRIBUTIONS = {
     "cutlass": "nvidia-cutlass-dsl",
@@ -19,6 +20,8 @@ DISTRIBUTIONS = {
     "quadrants": "quadrants",
     "tvm": "apache-tvm",
     "triton": "triton",
+    "numba": "numba-cuda",
+    "tilelang": "tilelang",
 }
 
 
@@ -35,7 +38,7 @@ def imported(text: str) -> set[str]:
 
 def test_each_is_in_the_folder_of_its_subject_and_no_two_have_one_name():
     assert len(REPROS) >= 170
-    every = [*REPROS, *OTHERS]
+    every = [*REPROS, *OTHERS, *KERNELS]
     assert {path.parent.parent for path in every} == {FOLDER}
     assert len({path.stem for path in every}) == len(every)
 
@@ -52,7 +55,7 @@ def test_is_a_repro_of_another_language_with_a_claim_and_a_source():
     for path in OTHERS:
         assert repro_file.is_repro(path.read_bytes()), path
         assert repro_file.read(path).claim.endswith("."), path
-        assert re.search(r"(?m)^// Source: \S", path.read_text()), path
+        assert re.search(r"(?m)^(//| \*) Source: \S", path.read_text()), path
 
 
 def test_reads_on_two_screens():
@@ -68,6 +71,7 @@ def test_imports_and_dependencies_agree():
         modules = imported(text) - sys.stdlib_module_names
         assert modules <= DISTRIBUTIONS.keys(), path
         needed = {DISTRIBUTIONS[name] for name in modules}
+        needed |= {"cuda-core"} if "from cuda.core " in text else set()
         needed |= {"apache-tvm-ffi"} if "--enable-tvm-ffi" in text else set()
         dependencies = re.search(r"(?m)^# dependencies = \[(.*)\]$", text)[1]
         assert {re.match(r"[\w-]+", name)[0] for name in re.findall(r'"(.*?)"', dependencies)} == needed, path
@@ -75,5 +79,7 @@ def test_imports_and_dependencies_agree():
 
 def test_the_main_block_prints_a_run():
     for path in REPROS:
+        if repro_file.read(path).kernels:
+            continue  # its run() needs their PTX
         last = ast.parse(path.read_text()).body[-1]
         assert ast.unparse(last).startswith("if __name__ == '__main__':\n    print(run("), path
