@@ -27,7 +27,7 @@ def prepare(cache_folder: str) -> Callable[[], None]:
     names = variables(str(folder))
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(names)
-    library = importlib.import_module(_LIBRARY)
+    library: Any = importlib.import_module(_LIBRARY)
     compiler = getattr(library, "compile_cuda", None)  # it lacks one without NVRTC
     if compiler is not None:
         library.compile_cuda = _to_ptx(compiler, folder / "generated")

@@ -1,4 +1,4 @@
-"""NVIDIA's headers on this machine: those of its packages, else those of its toolkit."""
+"""The headers of NVIDIA's packages, or of the toolkit if no package has them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from dsl.launch import toolkit
 
 
-def test_headers_of_packages_come_before_those_of_the_toolkit(tmp_path, monkeypatch):
+def test_packages_come_before_the_toolkit(tmp_path, monkeypatch):
     package, installed = tmp_path / "site", tmp_path / "cuda"
     for top in (package / "nvidia/cu13/include", installed / "include"):
         (top / "cccl").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Repros whose language is not installed here run in an environment of their own."""
+"""Repros whose language is not installed here run in environments that uv makes."""
 
 import dataclasses
 import importlib.metadata
