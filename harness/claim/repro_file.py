@@ -383,12 +383,13 @@ class Source:
     def key_error(self, key: str, name: str, message: str, fix: str) -> NoReturn:
         """Raise an error that points at `key` in the block."""
         pattern = re.compile(rf"^(?:\s*|.*[{{,.\[]\s*)(\"?{re.escape(key)}\"?)\s*[=.\]]")
-        for row, text in enumerate(self.block.rows if self.block else (), 1):
+        block = self.block or languages.Block(1, (), ())
+        for row, text in enumerate(block.rows, 1):
             match = pattern.match(text)
             if match:
-                line, column = self.block.place(row, match.start(1) + 1)
+                line, column = block.place(row, match.start(1) + 1)
                 self.error(line, column, len(match[1]), name, message, fix)
-        line = self.block.line if self.block else 1
+        line = block.line
         self.error(line, 1, len(self.lines[line - 1]), name, f"`{key}` {message}", fix)
 
     def needs(self) -> tuple[str, ...]:

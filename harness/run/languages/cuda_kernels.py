@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 import importlib
-from types import ModuleType
 from typing import Any
 
 
-def give(module: ModuleType, job: dict[str, Any], session: Any) -> None:
+def give(module: Any, job: dict[str, Any], session: Any) -> None:
     """Compile them, and let `module.run` have their PTX. Raises what `dsl` raises for text that is refused, and where
     no compiler is here."""
     nvcc, device_code = importlib.import_module("dsl.driver.nvcc"), importlib.import_module("dsl.driver.device_code")

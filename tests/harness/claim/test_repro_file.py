@@ -121,6 +121,7 @@ fault by its name, as in "misaligned"
     poison   true: run it twice over different contents of new memory, to see what was not written
     runs     how often run() is called; each outcome is counted
     silicon  the GPU whose bits the claim is about, where others may give others: "h100"
+    source   the CUDA C++ of its kernels: source = "kernels.cu", and run(ptx) gets their PTX
     timeout  seconds one case may run (default 60)""",
     ),
     "bad toml": (
