@@ -38,3 +38,13 @@ def test_a_file_without_a_block_or_with_a_wrong_one_is_checked(text):
 def test_the_table_of_a_file():
     assert repro_block.table(HEAD.format("# params = { n = [1, 2] }\n")) == {"params": {"n": [1, 2]}}
     assert repro_block.table("x = 1\n") == {}
+
+
+def test_the_block_of_cuda_is_in_its_comments():
+    for text in (
+        '// /// script\n// [tool.repro]\n// nvcc = ["-G"]\n// ///\n',
+        '/* /// script\n * [tool.repro]\n * nvcc = ["-G"]\n * ///\n */\n',
+        '/*\n/// script\n[tool.repro]\nnvcc = ["-G"]\n/// */\n',
+    ):
+        assert repro_block.table_of_cuda(text + "int main() {}\n") == {"nvcc": ["-G"]}
+    assert repro_block.table_of_cuda("int main() {}\n") == {}

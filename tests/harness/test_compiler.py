@@ -270,6 +270,7 @@ def other_language(write, need="quadrants>=1.3", module="quadrants as qd"):
 @pytest.mark.parametrize("need, module, language", [
     ("quadrants", "numpy", "Quadrants"), ("Quadrants>=1.3", "quadrants as qd", "Quadrants"),
     ("numpy", "quadrants as qd", "Quadrants"), ("apache_tvm==0.26.0", "numpy", "TIRx"), ("numpy", "tvm.script", "TIRx"),
+    ("triton", "triton.language as tl", "Triton"), ("tilelang", "tilelang", "TileLang"), ("numba-cuda", "numba.cuda", "Numba"),
 ])  # fmt: skip
 def test_a_program_in_another_language_is_not_run(write, tmp_path, compiler, need, module, language):
     (case,) = other_language(write, need, module).cases()

@@ -1,5 +1,7 @@
 """Python files whose kernels are in a file of CUDA C++: what run() gets, and what changes with the kernels."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.claim.repro_file import ReproError, read
@@ -119,3 +121,15 @@ def test_run_must_take_ptx(repro):
 def test_two_blocks_are_refused(repro):
     repro.with_name("turned.cu").write_text("/* /// script\n [tool.repro]\n ///\n It is so. */\n" + KERNELS)
     assert "which has a block at line 1 too" in complaint(repro)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page(tmp_path, embedded):
+    pytest.importorskip("cuda.core")
+    page = (Path(__file__).parents[4] / "docs/languages.md").read_text()
+    for name in ("scaled.cu", "scaled.py"):
+        mark = "//" if name.endswith(".cu") else "#"
+        (tmp_path / name).write_text(page.split(f"```text\n{mark} {name}\n")[1].split("```")[0])
+    for case in read(tmp_path / "scaled.py").cases():
+        outcome = run(embedded[1], case, embedded[0])
+        assert judge(case, embedded[0], outcome, tmp_path).status == "pass", outcome.text
