@@ -57,6 +57,7 @@ class Package:
 def ours() -> Package:
     """The package this process runs. Raises importlib.metadata.PackageNotFoundError."""
     native_library.library(*native_library.LEVELS)  # the host's CPU may have another level
+    native_library.driver()  # which languages with their compiler load
     files = {}
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
