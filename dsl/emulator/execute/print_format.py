@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from typing import Any
 
 _SPEC = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
+_HEXADECIMAL = re.compile(r"(-?)0x([01])\.([0-9a-f]+)(p[-+]\d+)")  # of float.hex
 
 
 class BadPointer(Exception):
@@ -64,7 +66,7 @@ def _one(match: re.Match, arguments: _Arguments, read_string) -> str:
     if kind in "eEfFgG":
         return _float(spec + kind, arguments.take("d"))
     if kind in "aA":
-        text = arguments.take("d").hex()
+        text = _hexadecimal(flags, int(width or 0), least_digits, arguments.take("d"))
         return text.upper() if kind == "A" else text
     if kind == "c":
         return (spec + "s") % chr(arguments.take("i") & 0xFF)
@@ -102,6 +104,27 @@ def _integer(flags: str, width: int, least_digits: int | None, kind: str, value:
     if "0" in flags and least_digits is None:
         return prefix + digits.rjust(width - len(prefix), "0")
     return (prefix + digits).rjust(width)
+
+
+def _hexadecimal(flags: str, width: int, digits: int | None, value: float) -> str:
+    """The digits of `%a`: all that are not 0, or as many as the precision says, rounded to even."""
+    if not math.isfinite(value):
+        return _float(f"%{flags}{width or ''}f", value)
+    sign, lead, fraction, exponent = _HEXADECIMAL.fullmatch(value.hex()).groups()
+    if digits is None:
+        fraction = fraction.rstrip("0")
+    elif digits < len(fraction):
+        dropped = 16 ** (len(fraction) - digits)
+        kept, rest = divmod(int(lead + fraction, 16), dropped)
+        kept += rest * 2 > dropped or (rest * 2 == dropped and kept % 2)
+        lead, fraction = f"{kept:x}"[:1], f"{kept:x}"[1:]
+    fraction = fraction.ljust(digits or 0, "0")
+    sign = sign or ("+" if "+" in flags else " " if " " in flags else "")
+    body = f"{lead}{'.' if fraction or '#' in flags else ''}{fraction}{exponent}"
+    if "0" in flags and "-" not in flags:
+        body = body.rjust(width - len(sign) - 2, "0")
+    text = f"{sign}0x{body}"
+    return text.ljust(width) if "-" in flags else text.rjust(width)
 
 
 def _float(spec: str, value: float) -> str:
