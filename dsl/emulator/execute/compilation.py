@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from dsl.emulator.execute.code import Code, Entry, Param
-from dsl.emulator.ir.places import Places
+from dsl.emulator.ir.places import RESERVED, RESERVED_BYTES, Places
 from dsl.emulator.machine import native
 from dsl.emulator.ptx.analysis import has_loops, order_matters, reachable
-from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Sym, Unsupported, Variable
+from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Special, Sym, Unsupported, Variable
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
@@ -63,7 +64,8 @@ class Compiler:
         places = self._places(function)
         params = tuple(Param(p.name, p.size, p.align) for p in function.params)
         limits = function.reqntid, function.cluster, function.most_cluster, function.maxntid
-        return Entry(function.name, params, places.smem_static, *limits)
+        static = places.smem_static - (RESERVED_BYTES if RESERVED in places.rows else 0)
+        return Entry(function.name, params, static, *limits)
 
     def supports(self, entry_name: str) -> bool:
         """Whether an entry and the functions it calls have only instructions that run. Raises PtxError."""
@@ -141,28 +143,16 @@ def _places(module: Module, entry: Function, offsets: dict[str, int], core: Tens
         places.param_offsets.append(places.param_bytes)
         places.param_bytes += param.size
     functions = reachable(module, entry)
-    used = {name for function in functions for name in _symbols(function)}
-    shared = [((v.name), v) for v in module.variables.values() if v.space == "shared" and v.name in used]
     local = []
     for function in functions:
         for variable in function.variables.values():
             row = ((function.name, variable.name), variable)
-            if variable.space == "shared":
-                shared.append(row)
-            elif variable.space == "local":
+            if variable.space == "local":
                 local.append(row)
             elif variable.space in ("global", "const"):
                 places.rows[row[0]] = (variable.space, offsets[variable.name])
-    for name, variable in shared:
-        if variable.size:
-            places.smem_static = _aligned(places.smem_static, max(variable.align, 1))
-            places.rows[name] = ("shared", places.smem_static)
-            places.smem_static += variable.size
-    dynamic = [(name, v) for name, v in shared if not v.size]
-    start = _aligned(places.smem_static, max([16, *(v.align for _, v in dynamic)])) if dynamic else places.smem_static
-    for name, _ in dynamic:
-        places.rows[name] = ("shared", start)
-    places.smem_static = start
+    shared, places.smem_static = shared_places(module, entry)
+    places.rows |= {name: ("shared", offset) for name, (offset, _) in shared.items()}
     for name, variable in local:
         places.local_bytes = _aligned(places.local_bytes, max(variable.align, 1))
         places.rows[name] = ("local", places.local_bytes)
@@ -176,6 +166,36 @@ def _places(module: Module, entry: Function, offsets: dict[str, int], core: Tens
         if variable.space in ("global", "const"):
             places.rows[variable.name] = (variable.space, offsets[variable.name])
     return places
+
+
+def shared_places(module: Module, entry: Function) -> tuple[dict[Any, tuple[int, int]], int]:
+    """Offset and size of the shared variables for one entry, by the name or the function and the name; the bytes before
+    dynamic memory, which has size 0 here. The system's memory is one of them where the kernel asks for it."""
+    functions = reachable(module, entry)
+    used = {name for function in functions for name in _symbols(function)}
+    shared: list[tuple[Any, Variable]] = [
+        (v.name, v) for v in module.variables.values() if v.space == "shared" and v.name in used
+    ]
+    for function in functions:
+        shared += [((function.name, v.name), v) for v in function.variables.values() if v.space == "shared"]
+    rows, end = {}, 0
+    for name, variable in shared:
+        if variable.size:
+            offset = _aligned(end, max(variable.align, 1))
+            rows[name], end = (offset, variable.size), offset + variable.size
+    if any(map(_asks_for_reserved, functions)):
+        offset = _aligned(end, 16)
+        rows[RESERVED], end = (offset, RESERVED_BYTES), offset + RESERVED_BYTES
+    dynamic = [(name, v) for name, v in shared if not v.size]
+    if dynamic:
+        end = _aligned(end, max(16, *(v.align for _, v in dynamic)))
+    return rows | {name: (end, 0) for name, _ in dynamic}, end
+
+
+def _asks_for_reserved(function: Function) -> bool:
+    """Whether it reads where the system's shared memory is."""
+    operands = (each for item in function.items if isinstance(item, Instr) for each in item.operands)
+    return any(isinstance(each, Special) and each.name.startswith("%reserved_smem") for each in operands)
 
 
 def _symbols(function: Function):

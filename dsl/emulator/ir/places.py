@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from dsl.emulator.tensor_core import tensor_core
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 
+# Shared memory of the system, which CUDA's headers use for groups of several warps: PTX ISA, %reserved_smem_offset_1.
+RESERVED, RESERVED_BYTES = "%reserved_smem", 1024
+
 
 @dataclass
 class Places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsl.emulator.ir.places import RESERVED, RESERVED_BYTES
 from dsl.emulator.ptx.syntax import PtxError
 
 _AXIS = {"x": 0, "y": 1, "z": 2}
@@ -97,6 +98,11 @@ def _smem_total(body):
     return body.cast("trunc", body.load("smem_bytes", constant=True), "i64", "i32"), 32
 
 
+def _reserved(offset: int):
+    """A place in the system's shared memory."""
+    return lambda body: (str(body.places.rows[RESERVED][1] + offset), 32)
+
+
 def _half_of_workspace(body, shift: int) -> str:
     """The address of what blocks of a cooperative launch meet by, as CUDA's headers read it."""
     return body.op(f"trunc i64 {body.lshr(body.load('grid_workspace', constant=True), shift, 'i64')} to i32")
@@ -127,7 +133,10 @@ _SCALARS = {
     "dynamic_smem_size": lambda body: (body.load("smem_dynamic", constant=True), 32),
     "total_smem_size": _smem_total,
     "aggr_smem_size": _smem_total,
-    **{f"reserved_smem_offset_{each}": (lambda body: ("0", 32)) for each in ("begin", "end", "cap", "0", "1")},
+    **{
+        f"reserved_smem_offset_{name}": _reserved(offset)
+        for name, offset in {"begin": 0, "end": RESERVED_BYTES, "cap": RESERVED_BYTES, "0": 0, "1": 512}.items()
+    },
     "current_graph_exec": lambda body: ("0", 64),
     **{f"envreg{i}": (lambda body: ("0", 32)) for i in range(32)},
     "envreg1": lambda body: (_half_of_workspace(body, 32), 32),
