@@ -89,6 +89,14 @@ class Checks:
                 self.launch.earlier.put(lo, hi, self._cells[key], self.launch.code.race_shift)
         return self._cells[key]
 
+    def forget(self, address: int, nbytes: int) -> None:
+        """What malloc gives is new: threads that had the memory before are ordered before this one."""
+        shift = self.launch.code.race_shift
+        for (lo, hi), cells in self._cells.items():
+            if lo <= address < hi:
+                first, last = (address - lo) >> shift, (address + nbytes - 1 - lo) >> shift
+                ctypes.memset(cells + first * ctypes.sizeof(Cell), 0, (last - first + 1) * ctypes.sizeof(Cell))
+
     def footprint(self) -> Footprint:
         """The global memory that the launch has touched."""
         return footprint(self.launch.entry_name, self._cells, self.launch.code.race_shift)

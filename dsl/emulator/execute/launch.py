@@ -461,7 +461,10 @@ class _Launch:
         """A call of machine/numbers.calls; a negative answer ends the launch. Never raises: native code called."""
         try:
             if which in (calls.MALLOC, calls.FREE):
-                return heap.called(slot.ctx, which, site, thread, first, second)
+                answer = heap.called(slot.ctx, which, site, thread, first, second)
+                if which == calls.MALLOC and self.checks is not None and first:
+                    self.checks.forget(ctypes.c_uint64.from_address(second).value, first)
+                return answer
             read = DeviceMemory([*self.allocations, *slot.own])
             if which == calls.PRINT:
                 text, count = print_format.render(read.string, read.bytes, first, second)
