@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dsl import emulator, environment_variables as variables
-from dsl.driver import arena
+from dsl.driver import arena, kernel_parameters
 from dsl.driver.messages import Channel, Ended
 from dsl.driver.report import Report
 from dsl.launch.devices.emulated import Emulated
+from dsl.launch.devices.protocol import Launch
 from dsl.launch.driver import answers, images, messages, results
 from dsl.launch.driver.messages import Reader
 
@@ -33,6 +34,8 @@ class HelperDevice(answers.Answers):
         self.device.announce = lambda sentence: print(f"gpu-repro: {sentence}", file=sys.stderr)
         self.device.schedule(int(variables.value(variables.SEED, "0")))
         self._overlap: Any = None  # an Overlap, once work may overlap and races are looked for
+        self._parameters: dict[tuple[Any, str], tuple[str, ...]] = {}  # of a program's kernels, by the author's names
+        self._named: list[int] = []  # addresses of memory that is called so
         warnings.showwarning = self._warned
         self.by_question |= {messages.MEMORY: self._memory, messages.PIECE: self._piece}
 
@@ -86,7 +89,25 @@ class HelperDevice(answers.Answers):
 
     # ** launches
 
+    def launch(self, program: Any, name: str, launch: Launch, params: list[bytes]) -> None:
+        self._name_memory(program, name, params)
+        super().launch(program, name, launch, params)
+
+    def _name_memory(self, program: Any, name: str, params: list[bytes]) -> None:
+        """Call memory as the parameters are called that it is passed for, until the next launch."""
+        memory = self.device.memory
+        for address in self._named:
+            memory.relabel(address, _LABEL)
+        key = program, name
+        if (names := self._parameters.get(key)) is None:
+            names = self._parameters[key] = kernel_parameters.names_of(name, len(params), program.files.values())
+        addresses = [(int.from_bytes(each, "little"), called) for each, called in zip(params, names) if len(each) == 8]
+        self._named = [address for address, called in addresses if memory.relabel(address, called)]
+
     def _failed(self, number: int) -> tuple[int, bytes]:
+        for address in self._named:  # machine code made the launch: they are of another one
+            self.device.memory.relabel(address, _LABEL)
+
         def fail() -> None:
             raise self.device.refused(number)
 

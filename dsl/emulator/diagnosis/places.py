@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dsl.emulator import families
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames, report
@@ -10,6 +12,8 @@ from dsl.emulator.machine import memory
 from dsl.emulator.ptx.syntax import TYPE_BITS, Instr
 from dsl.emulator.ptx.traits import COPY, UPDATES
 from dsl.span import short
+
+_LOCAL_NAME, _DISCRIMINATOR = re.compile(r"E(\d+)(?=[A-Za-z_])"), re.compile(r"(?:_\d|__\d+_)?")
 
 
 def verb(instr: Instr, kind: int) -> str:
@@ -33,7 +37,7 @@ def place_of(launch, address: int, element_bytes: int) -> str:
     """A host address as the author knows it: `name[element]`, or an offset in shared or local memory."""
     ctx = launch.ctx
     if 0 <= address - ctx.smem < ctx.smem_bytes:
-        return f"smem+0x{address - ctx.smem:x}"
+        return shared_place(launch, address - ctx.smem, element_bytes)
     if (theirs := cluster_report.place_of(launch, address)) is not None:
         return theirs
     local_bytes = ctx.local_bytes * ctx.threads
@@ -48,6 +52,41 @@ def place_of(launch, address: int, element_bytes: int) -> str:
     if allocation.label.isidentifier():
         return f"`{allocation.label}[{offset // element_bytes}]`"
     return f"element {offset // element_bytes} of `{allocation.label}`"
+
+
+def shared_place(launch, offset: int, element_bytes: int) -> str:
+    """An offset in shared memory: an element of the author's variable where CUDA C++ tells its name."""
+    named = _variable_at(launch, offset) if launch.entry_name.startswith("_Z") else None
+    if named is None:
+        return f"smem+0x{offset:x}"
+    name, offset = named
+    if element_bytes == 1 and not offset:
+        return f"`{name}`"
+    return f"byte {offset} of `{name}`" if offset % element_bytes else f"element {offset // element_bytes} of `{name}`"
+
+
+def _variable_at(launch, offset: int) -> tuple[str, int] | None:
+    """The name of the shared variable at an offset, and the offset in it. Dynamic memory is the last."""
+    from dsl.emulator.execute.compilation import shared_places  # noqa: PLC0415 - imported with the text's parser
+
+    module = launch.program.module
+    rows, _ = shared_places(module, module.functions[launch.entry_name])
+    for mangled, (start, nbytes) in rows.items():
+        if 0 <= offset - start < (nbytes or launch.smem_dynamic):
+            name = _author_name(mangled if isinstance(mangled, str) else mangled[1])
+            return (name, offset - start) if name else None
+    return None
+
+
+def _author_name(mangled: str) -> str | None:
+    """The name of a variable of a function, `_ZZ...E4name`, by the Itanium C++ ABI; a plain name is one itself."""
+    if not mangled.startswith("_Z"):
+        return mangled if mangled.isidentifier() and not mangled.startswith("__") else None
+    for found in _LOCAL_NAME.finditer(mangled):
+        length, rest = int(found[1]), mangled[found.end() :]
+        if length <= len(rest) and _DISCRIMINATOR.fullmatch(rest[length:]):
+            return rest[:length]
+    return None
 
 
 def thread_of(launch, block: int, thread: int) -> str:

@@ -9,7 +9,7 @@ import mmap
 import operator
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dsl.emulator.machine import context
@@ -61,6 +61,15 @@ class Memory:
         if nbytes > 0:
             self._by_address.setdefault(address, []).append(Allocation(address, nbytes, label))
             self._signature.value += hash((address, nbytes))
+
+    def relabel(self, address: int, label: str) -> bool:
+        """Call the memory that begins at an address, or was there last, by another name; whether there is some."""
+        stack: Any = self._by_address.get(address) or self._freed
+        for at in reversed(range(len(stack))):
+            if stack[at].address == address:
+                stack[at] = replace(stack[at], label=label)
+                return True
+        return False
 
     def unregister(self, address: int) -> None:
         """Undo the last `register` of this address; unknown addresses are ignored."""

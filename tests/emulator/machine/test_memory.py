@@ -81,3 +81,14 @@ def test_a_window_for_shared_memory_starts_at_4_gib():
     assert window.address % (1 << 32) == 0 and window.size_bytes == 1000
     window.close()
     assert context.GLOBAL  # the kind of what is registered
+
+
+def test_memory_gets_another_name_also_when_it_is_free():
+    memory = Memory()
+    start = memory.signature
+    memory.register(4096, 16, "memory")
+    before = memory.signature
+    assert memory.relabel(4096, "out") and not memory.relabel(4100, "inside") and memory.signature == before
+    assert [each.label for each in memory.allocations()] == ["out"]
+    memory.unregister(4096)
+    assert memory.signature == start and memory.relabel(4096, "in") and memory.freed(4096).label == "in"

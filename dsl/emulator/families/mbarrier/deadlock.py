@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from dsl.emulator.diagnosis.places import line_of
+from dsl.emulator.diagnosis.places import line_of, shared_place
 from dsl.emulator.diagnosis.ranges import of_bytes
 from dsl.emulator.families.mbarrier import rings
 from dsl.emulator.families.mbarrier.check import Mbarriers
@@ -36,7 +36,7 @@ class Waits:
     def phase(self, address: int, parity: int) -> list[str]:
         """Texts about the missing part of an mbarrier's phase."""
         offset = address - self.launch.ctx.smem
-        place = f"smem+0x{offset:x}"
+        place = shared_place(self.launch, offset, 1)
         state = State.of(ctypes.c_uint64.from_address(address).value)
         if state.count == 0:
             return [f"        for a phase of {place} to end, where no mbarrier was made: mbarrier.init comes first"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Fix
-from dsl.emulator.diagnosis.places import line_of
+from dsl.emulator.diagnosis.places import line_of, shared_place
 from dsl.emulator.families.mbarrier import log as mbarrier_log
 from dsl.emulator.families.mbarrier.emit import State
 from dsl.emulator.ptx.traits import COPY
@@ -28,10 +28,7 @@ class Barrier:
     state: State
     noted: dict[str, int]
     usual: int = 0  # the warps that arrive at its row, as a mask
-
-    @property
-    def name(self) -> str:
-        return f"smem+0x{self.offset:x}"
+    name: str = ""  # for people
 
     @property
     def missing_warps(self) -> int:
@@ -121,6 +118,8 @@ class Words:
 
     def __init__(self, launch) -> None:
         self.launch, self.of = launch, barriers(launch.ctx)
+        for each in self.of.values():
+            each.name = shared_place(launch, each.offset, 1)
         self.pipelines = pipelines(self.of)
 
     def line(self, number: int) -> str:

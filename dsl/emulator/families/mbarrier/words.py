@@ -65,7 +65,7 @@ def _not_initialized(launch, instr: Instr, what: str) -> tuple[str, str]:
     slot, _ = cluster_report.owner_of(launch, launch.ctx.address) or (launch.slot, 0)
     is_own = slot is launch.slot
     message += "is not initialized" if is_own else "is not initialized (yet)"
-    made = [f"smem+0x{offset:x}" for offset in mbarrier_log.entries(slot.ctx)]
+    made = [places.shared_place(launch, offset, 1) for offset in mbarrier_log.entries(slot.ctx)]
     if made:
         more = ", ..." if len(made) > 8 else ""
         message += f"; initialized {'' if is_own else 'there '}are those at {', '.join(made[:8])}{more}"
