@@ -1,4 +1,4 @@
-// What is asked and advised of memory by its address.  CUDA driver API: unified addressing, memory management.
+// What is asked of memory by its address.  CUDA driver API: unified addressing.
 #include "memory.h"
 #include "registered.h"
 #include "streams.h"
@@ -77,8 +77,6 @@ u32 bytes_of(u32 which) {
   }
 }
 
-Result advise(Address address, u64 nbytes) { return holds(address, nbytes) ? SUCCESS : INVALID_VALUE; }
-
 }  // namespace
 }  // namespace driver
 
@@ -106,28 +104,4 @@ API(cuPointerSetAttribute)(const void *value, u32 which, Address address) {
   ENTER_CONTEXT;
   REFUSE_IF(!value || which != SYNCHRONIZES || !block_of(address), INVALID_VALUE);
   return SUCCESS;
-}
-
-API(cuMemPrefetchAsync)(Address address, u64 nbytes, int, void *stream) {
-  ENTER_CONTEXT;
-  REFUSE_IF(!stream_of(stream), INVALID_HANDLE);
-  return advise(address, nbytes);
-}
-
-struct Location {
-  u32 kind;
-  int id;
-};  // CUmemLocation
-
-API(cuMemPrefetchAsync_v2)(Address address, u64 nbytes, Location, u32, void *stream) {
-  return cuMemPrefetchAsync(address, nbytes, 0, stream);
-}
-
-API(cuMemAdvise)(Address address, u64 nbytes, u32, int) {
-  ENTER_CONTEXT;
-  return advise(address, nbytes);
-}
-
-API(cuMemAdvise_v2)(Address address, u64 nbytes, u32 advice, Location) {
-  return cuMemAdvise(address, nbytes, advice, 0);
 }
