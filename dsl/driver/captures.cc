@@ -43,6 +43,8 @@ namespace {
 constexpr u32 GLOBAL_MODE = 0, RELAXED_MODE = 2;
 thread_local u32 mode_of_thread = GLOBAL_MODE;
 
+Vector<Capture *> active;
+
 struct Leftover {
   Capture *capture;
   Vector<Node *> joined;
@@ -71,20 +73,84 @@ void forget(Object *object, void *capture) {
   if (event->capture == capture) event->capture = nullptr, event->is_recorded = false, event->after.clear();
 }
 
+void lose_if_blocking(Object *object, void *result) {
+  Stream *stream = (Stream *)object;
+  if (!stream->capture || stream->flags & 1) return;
+  stream->capture->is_lost = true;
+  *(Result *)result = CAPTURE_IMPLICIT;
+}
+
+void end_capture(Capture *capture, Leftover *left) {
+  for_each(Kind::STREAM, leave, left);
+  for_each(Kind::EVENT, forget, capture);
+  for (u64 at = active.count; at--;)
+    if (active[at] == capture) active.remove(at);
+}
+
 }  // namespace
 
-API(cuStreamBeginCapture_v2)(void *handle, u32 mode) {
-  ENTER_CONTEXT;
+namespace driver {
+
+// CUDA runtime API, cudaThreadExchangeStreamCaptureMode.
+Result captures_allow() {
+  Result result = SUCCESS;
+  for (Capture *each : active) {
+    bool is_own = pthread_equal(each->thread, pthread_self());
+    bool forbids = is_own ? each->mode != RELAXED_MODE : each->mode == GLOBAL_MODE && mode_of_thread == GLOBAL_MODE;
+    if (mode_of_thread != RELAXED_MODE && forbids) each->is_lost = true, result = CAPTURE_UNSUPPORTED;
+  }
+  return result;
+}
+
+Result captures_allow_synchronizing() {
+  for (Capture *each : active) each->is_lost = true;
+  return active.count ? CAPTURE_UNSUPPORTED : SUCCESS;
+}
+
+Result captures_allow_legacy_stream() {
+  Result result = SUCCESS;
+  if (active.count) for_each(Kind::STREAM, lose_if_blocking, &result);
+  return result;
+}
+
+void drop_capture(Stream *stream) {
+  Capture *capture = stream->capture;
+  if (!capture || capture->origin != stream) return;
+  Leftover left = {capture, {}, false};
+  end_capture(capture, &left);
+  if (!capture->is_of_program) drop_graph(capture->graph);
+  free(capture);
+}
+
+}  // namespace driver
+
+static Result begin_capture(void *handle, u32 mode, Graph *graph) {
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
   REFUSE_IF(mode > RELAXED_MODE, INVALID_VALUE);
   REFUSE_IF((u64)handle <= 1, CAPTURE_UNSUPPORTED);
   REFUSE_IF(stream->capture, ILLEGAL_STATE);
   Capture *capture = (Capture *)calloc(1, sizeof(Capture));
-  capture->graph = make<Graph>(), capture->origin = stream, capture->mode = mode;
-  capture->id = capture->graph->id;
+  capture->graph = graph ? graph : make<Graph>(), capture->is_of_program = graph, capture->origin = stream, capture->mode = mode;
+  capture->id = capture->graph->id, capture->thread = pthread_self();
+  active.add(capture);
   stream->capture = capture;
   stream->last.clear();
+  return SUCCESS;
+}
+
+API(cuStreamBeginCapture_v2)(void *handle, u32 mode) {
+  ENTER_CONTEXT;
+  return begin_capture(handle, mode, nullptr);
+}
+
+API(cuStreamBeginCaptureToGraph)(void *handle, Graph *graph, Node *const *after, const void *, u64 count, u32 mode) {
+  ENTER_CONTEXT;
+  REFUSE_IF(!of<Graph>(graph), INVALID_HANDLE);
+  REFUSE_IF(count && !after, INVALID_VALUE);
+  for (u64 i = 0; i < count; ++i) REFUSE_IF(!of<Node>(after[i]) || after[i]->graph != graph, INVALID_VALUE);
+  if (Result bad = begin_capture(handle, mode, graph)) return bad;
+  stream_of(handle)->last.append(after, count);
   return SUCCESS;
 }
 
@@ -98,12 +164,11 @@ API(cuStreamEndCapture)(void *handle, Graph **graph) {
   REFUSE_IF(capture->origin != stream, CAPTURE_UNMATCHED);
   Leftover left = {capture, {}, false};
   for (Node *each : stream->last) add_before(left.joined, each);
-  for_each(Kind::STREAM, leave, &left);
-  for_each(Kind::EVENT, forget, capture);
+  end_capture(capture, &left);
   left.joined.close();
   Result result = capture->is_lost ? CAPTURE_INVALIDATED : left.is_unjoined ? CAPTURE_UNJOINED : SUCCESS;
   *graph = result ? nullptr : capture->graph;
-  if (result) drop_graph(capture->graph);
+  if (result && !capture->is_of_program) drop_graph(capture->graph);
   free(capture);
   return result;
 }

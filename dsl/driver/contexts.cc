@@ -287,14 +287,16 @@ API(cuCtxGetApiVersion)(Context *context, u32 *version) {
 
 API(cuCtxSynchronize)() {
   ENTER_CONTEXT;
-  return wait_for_all(context);
+  Result bad = captures_allow_synchronizing();
+  return bad ? bad : wait_for_all(context);
 }
 
 API(cuCtxSynchronize_v2)(Context *other) {
   ENTER;
   other = other ? other : current();
   REFUSE_IF(!of<Context>(other), INVALID_CONTEXT);
-  return wait_for_all(other);
+  Result bad = captures_allow_synchronizing();
+  return bad ? bad : wait_for_all(other);
 }
 
 API(cuCtxGetStreamPriorityRange)(int *least, int *greatest) {

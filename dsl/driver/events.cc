@@ -51,6 +51,8 @@ API(cuEventRecordWithFlags)(Event *event, void *handle, u32 flags) {
   Stream *stream = stream_of(handle);
   REFUSE_IF(!of<Event>(event) || !stream, INVALID_HANDLE);
   REFUSE_IF(flags > 1, INVALID_VALUE);
+  if (stream->is_legacy)
+    if (Result bad = captures_allow_legacy_stream()) return bad;
   if (!stream->capture) return record(event, stream);
   if (flags) return enqueue(handle, Record{event});  // cudaEventRecordExternal
   event->capture = stream->capture;

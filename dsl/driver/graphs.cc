@@ -16,6 +16,7 @@ Node *add_node(Graph *graph, const Work &work, Node *const *after, u64 count) {
 }
 
 void copy_params(Work *work) {
+  if (work->type == Type::ALLOCATE) hold(work->allocation.start);
   if (work->type != Type::KERNEL) return;
   Bytes own;
   own.append(work->launch.params.data, work->launch.params.count);
@@ -24,28 +25,35 @@ void copy_params(Work *work) {
 
 void close_params(Work *work) {
   if (work->type == Type::KERNEL) work->launch.params.close();
+  if (work->type == Type::ALLOCATE) let_go(work->allocation.start);
 }
 
 void drop_node(Node *node) {
   close_params(&node->work);
   if (node->work.type == Type::CHILD) drop_graph(node->work.child.graph);
+  if (node->work.type == Type::CONDITION) drop_bodies(node->work.condition);
   node->after.close();
   drop_object(node);
 }
 
 void drop_graph(Graph *graph) {
   for (Node *each : graph->nodes) drop_node(each);
-  graph->nodes.close();
+  graph->nodes.close(), graph->first_values.close();
+  Vector<Held> objects = graph->objects;
   drop_object(graph);
+  release_objects(&objects);
 }
 
 Graph *clone(Graph *graph, Node *owner) {
   Graph *copy = make<Graph>();
   copy->owner = owner;
+  hold_objects(&copy->objects, graph->objects);
+  copy->first_values.append(graph->first_values.data, graph->first_values.count);
   for (Node *each : graph->nodes) {
     Node *node = add_node(copy, each->work, nullptr, 0);
     node->original = each;
     if (node->work.type == Type::CHILD) node->work.child.graph = clone(each->work.child.graph, node);
+    if (node->work.type == Type::CONDITION) node->work.condition.bodies = clone_bodies(each->work.condition, node);
   }
   for (u64 i = 0; i < graph->nodes.count; ++i)
     for (Node *before : graph->nodes[i]->after)
@@ -105,7 +113,9 @@ struct Steps {
     } else {
       place.ends.add((u32)exec->steps.count);
       exec->steps.add({node, node->work, false, after});
-      copy_params(&exec->steps.last().work);
+      Work &work = exec->steps.last().work;
+      copy_params(&work);
+      if (work.type == Type::CONDITION && make_execs(&work.condition, exec->flags)) is_good = false;
     }
     all->append(place.ends.data, place.ends.count);
     places.add(place);
@@ -118,31 +128,30 @@ struct Steps {
   }
 };
 
+void hold_objects_of(GraphExec *exec, Graph *graph) {
+  hold_objects(&exec->objects, graph->objects);
+  for (Node *each : graph->nodes)
+    if (each->work.type == Type::CHILD) hold_objects_of(exec, each->work.child.graph);
+}
+
 bool add_steps(GraphExec *exec, Graph *graph) {
-  Vector<u32> all;
+  Vector<u32> all, first;
+  for (const Fill &each : graph->first_values) {
+    first.add((u32)exec->steps.count);
+    exec->steps.add({nullptr, each, false, {}});
+  }
   Steps steps = {exec};
-  bool is_good = steps.add(graph, {}, &all);
-  steps.close(), all.close();
+  bool is_good = steps.add(graph, first, &all);
+  steps.close(), all.close(), first.close();
   return is_good;
 }
 
 void close_steps(GraphExec *exec) {
-  for (Step &each : exec->steps) close_params(&each.work), each.after.close();
-  exec->steps.close();
-}
-
-Result instantiate(GraphExec **made, Graph *graph, u64 flags) {
-  if (!made) return INVALID_VALUE;
-  if (!of<Graph>(graph)) return INVALID_HANDLE;
-  GraphExec *exec = make<GraphExec>();
-  exec->flags = flags;
-  if (add_steps(exec, graph)) {
-    may_overlap = may_overlap || exec->steps.count > 1;
-    return *made = exec, SUCCESS;
+  for (Step &each : exec->steps) {
+    if (each.work.type == Type::CONDITION) drop_execs(each.work.condition);
+    close_params(&each.work), each.after.close();
   }
-  close_steps(exec);
-  drop_object(exec);
-  return INVALID_VALUE;
+  exec->steps.close();
 }
 
 // CUgraphExecUpdateResult
@@ -154,6 +163,30 @@ struct UpdateInfo {
 };
 
 }  // namespace
+
+Result instantiate(GraphExec **made, Graph *graph, u64 flags) {
+  if (!made) return INVALID_VALUE;
+  if (!of<Graph>(graph)) return INVALID_HANDLE;
+  GraphExec *exec = make<GraphExec>();
+  exec->flags = flags;
+  if (add_steps(exec, graph)) {
+    hold_objects_of(exec, graph);
+    may_overlap = may_overlap || exec->steps.count > 1;
+    return *made = exec, SUCCESS;
+  }
+  close_steps(exec);
+  drop_object(exec);
+  return INVALID_VALUE;
+}
+
+void drop_exec(GraphExec *exec) {
+  Vector<Held> objects = exec->objects;
+  close_steps(exec);
+  exec->seen.close();
+  drop_object(exec);
+  release_objects(&objects);
+}
+
 }  // namespace driver
 
 using namespace driver;
@@ -211,9 +244,8 @@ API(cuGraphInstantiateWithParams)(GraphExec **made, Graph *graph, InstantiatePar
 API(cuGraphExecDestroy)(GraphExec *exec) {
   ENTER;
   REFUSE_IF(!of<GraphExec>(exec), INVALID_HANDLE);
-  close_steps(exec);
-  exec->seen.close();
-  drop_object(exec);
+  if ((exec->objects.count || has_condition(exec)) && follows_order()) wait_for(exec->seen);
+  drop_exec(exec);
   return SUCCESS;
 }
 
@@ -235,6 +267,9 @@ API(cuGraphLaunch)(GraphExec *exec, void *handle) {
   Stream *stream = stream_of(handle);
   REFUSE_IF(!of<GraphExec>(exec) || !stream, INVALID_HANDLE);
   REFUSE_IF(stream->capture, unsupported("cuGraphLaunch in a stream that is captured"));
+  if (stream->is_legacy)
+    if (Result bad = captures_allow_legacy_stream()) return bad;
+  if (Result bad = take_memory(exec)) return bad;
   if (follows_order()) return add_graph(stream, exec);
   for (u64 i = 0; i < exec->steps.count; ++i)
     if (!exec->steps[i].is_off)
@@ -254,11 +289,13 @@ API(cuGraphExecUpdate_v2)(GraphExec *exec, Graph *graph, UpdateInfo *info) {
   for (u64 i = 0; !info->result && i < exec->steps.count; ++i)
     if (other->steps[i].work.type != exec->steps[i].work.type) *info = {TYPE_CHANGED, other->steps[i].node, nullptr};
   if (!info->result) {
+    if (has_condition(exec) && follows_order()) wait_for(exec->seen);
     Vector<Step> before = exec->steps;
     exec->steps = other->steps, other->steps = before;
+    Vector<Held> held = exec->objects;
+    exec->objects = other->objects, other->objects = held;
   }
-  close_steps(other);
-  drop_object(other);
+  drop_exec(other);
   return info->result ? GRAPH_UPDATE_FAILURE : SUCCESS;
 }
 

@@ -105,7 +105,8 @@ bool start() {
     pending.add(freed[i % MOST_FREED]);
     pending.add({freed[i % MOST_FREED].address, 0});
   }
-  for (const Block &each : blocks()) pending.add({each.start, each.bytes});
+  for (const Block &each : blocks())
+    if (!each.is_away) pending.add({each.start, each.bytes});
   return !has_failed;
 }
 

@@ -78,7 +78,7 @@ void remove(u64 at) {
     free_of_device(block.start);
     return;
   }
-  note_freed(block.start, block.bytes);
+  if (!block.is_away) note_freed(block.start, block.bytes);
   if (block.bytes >= LARGE)
     fallocate(arena_file(), PUNCH, (off_t)(block.start - arena()), (off_t)round_up(block.bytes, 4096));
   give_back(block.start, block.room);
@@ -117,7 +117,7 @@ Vector<Block> &blocks() { return all; }
 
 Block *block_of(Address address) {
   u64 at = after(all, address);
-  if (at && address < all[at - 1].end()) return &all[at - 1];
+  if (at && address < all[at - 1].end() && !all[at - 1].is_away) return &all[at - 1];
   return is_in_process() ? block_of_device(address) : nullptr;
 }
 
@@ -143,7 +143,7 @@ Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void 
     Address start = span.start;
     span.start += room, span.bytes -= room;
     if (!span.bytes) free_spans.remove((u64)(&span - free_spans.data));
-    all.insert(after(all, start), {start, nbytes, room, next_id++, current(), pool, memory, flags});
+    all.insert(after(all, start), {start, nbytes, room, next_id++, current(), pool, memory, flags, false, false, false, 0});
     used += nbytes;
     note_memory(start, nbytes);
     *made = start;
@@ -158,8 +158,40 @@ Result release(Address address) {
   bool is_there = at && all[at - 1].start == address;
   if (!is_there && is_in_process()) return free_of_device(address);
   if (!is_there || all[at - 1].memory == Memory::VARIABLE) return INVALID_VALUE;
-  remove(at - 1);
+  Block &block = all[at - 1];
+  if (block.is_away) return INVALID_VALUE;
+  if (!block.holders) return remove(at - 1), SUCCESS;
+  if (!is_in_process()) note_freed(block.start, block.bytes);
+  block.is_away = true, block.is_taken = false;
   return SUCCESS;
+}
+
+Result reserve(Address *made, u64 nbytes) {
+  if (Result bad = allocate(made, nbytes, Memory::DEVICE, 0)) return bad;
+  Block &block = all[after(all, *made) - 1];
+  block.is_of_graph = block.is_away = true;
+  if (!is_in_process()) note_freed(block.start, block.bytes);
+  return SUCCESS;
+}
+
+Block *reserved(Address address) {
+  u64 at = after(all, address);
+  return at && all[at - 1].start == address && all[at - 1].is_of_graph ? &all[at - 1] : nullptr;
+}
+
+void make_present(Block *block) {
+  if (!block->is_away) return;
+  block->is_away = false;
+  if (!is_in_process()) note_memory(block->start, block->bytes);
+}
+
+void hold(Address address) {
+  if (Block *block = reserved(address)) ++block->holders;
+}
+
+void let_go(Address address) {
+  Block *block = reserved(address);
+  if (block && block->holders && !--block->holders && block->is_away) remove((u64)(block - all.data));
 }
 
 void free_blocks_of(Context *owner) {
@@ -168,7 +200,7 @@ void free_blocks_of(Context *owner) {
 }
 
 void add_variable(Address address, u64 nbytes) {
-  all.insert(after(all, address), {address, nbytes, 0, next_id++, current(), nullptr, Memory::VARIABLE, 0});
+  all.insert(after(all, address), {address, nbytes, 0, next_id++, current(), nullptr, Memory::VARIABLE, 0, false, false, false, 0});
 }
 
 void remove_variable(Address address) {
@@ -191,11 +223,13 @@ using namespace driver;
 
 API(cuMemAlloc_v2)(Address *made, u64 nbytes) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   return allocate(made, nbytes, Memory::DEVICE, 0);
 }
 
 API(cuMemAllocPitch_v2)(Address *made, u64 *pitch, u64 row_bytes, u64 rows, u32 element_bytes) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   REFUSE_IF(element_bytes != 4 && element_bytes != 8 && element_bytes != 16, INVALID_VALUE);
   REFUSE_IF(!pitch || !row_bytes || !rows, INVALID_VALUE);
   *pitch = round_up(row_bytes, PITCH);
@@ -204,29 +238,34 @@ API(cuMemAllocPitch_v2)(Address *made, u64 *pitch, u64 row_bytes, u64 rows, u32 
 
 API(cuMemAllocManaged)(Address *made, u64 nbytes, u32 flags) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   REFUSE_IF(flags != 1 && flags != 2, INVALID_VALUE);
   return allocate(made, nbytes, Memory::MANAGED, flags);
 }
 
 API(cuMemHostAlloc)(Address *made, u64 nbytes, u32 flags) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   REFUSE_IF(flags & ~7u, INVALID_VALUE);
   return allocate(made, nbytes, Memory::HOST, flags);
 }
 
 API(cuMemAllocHost_v2)(Address *made, u64 nbytes) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   return allocate(made, nbytes, Memory::HOST, 0);
 }
 
 API(cuMemFree_v2)(Address address) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   if (Result bad = wait_for_all(context)) return bad;
   return release(address);
 }
 
 API(cuMemFreeHost)(Address address) {
   ENTER_CONTEXT;
+  if (Result bad = captures_allow()) return bad;
   if (Result bad = wait_for_all(context)) return bad;
   Block *block = block_of(address);
   REFUSE_IF(address && (!block || block->memory != Memory::HOST), INVALID_VALUE);

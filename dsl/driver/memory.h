@@ -13,6 +13,8 @@ struct Block {
   const void *pool;  // that it was taken of
   Memory memory;
   u32 flags;
+  bool is_of_graph, is_away, is_taken;  // see memory_nodes.cc
+  u32 holders;                          // nodes, and work that waits
   Address end() const { return start + bytes; }
 };
 
@@ -22,6 +24,14 @@ bool holds(Address address, u64 nbytes);  // whether one block has all of these 
 
 Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void *pool = nullptr);
 Result release(Address address);
+
+// Memory of a graph: its place is kept while something holds it, and it is there between a launch and a free.
+Result reserve(Address *made, u64 nbytes);
+Block *reserved(Address address);  // whether it is there or not; nullptr if no graph reserved it
+void make_present(Block *block);
+void hold(Address address);
+void let_go(Address address);
+
 void free_blocks_of(Context *owner);
 
 // The variables of modules are blocks too, in memory that the helper gives out.

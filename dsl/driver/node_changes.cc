@@ -1,5 +1,5 @@
-// More of graphs: nodes of any type, nodes that are switched off, events, attributes, objects of the program.  CUDA
-// driver API: graph management.
+// More of graphs: nodes of any type, nodes that are switched off, events, attributes.  CUDA driver API: graph
+// management.
 #include <stdio.h>
 
 #include "launch_config.h"
@@ -23,6 +23,9 @@ struct AnyParams {
     } copy;
     struct { Graph *graph; } child;
     struct { Event *event; } event;
+    AllocationParams allocation;
+    Address freed;
+    ConditionParams condition;
     u8 room[232];
   };
 };
@@ -39,7 +42,7 @@ Result work_of(const AnyParams &params, Work *work) {
     case Type::CHILD:
       if (!of<Graph>(params.child.graph)) return INVALID_HANDLE;
       return *work = Child{params.child.graph}, SUCCESS;
-    default: return unsupported("graph nodes of conditions, semaphores and memory");
+    default: return unsupported("graph nodes of semaphores, changes of nodes of memory and conditions");
   }
 }
 
@@ -49,23 +52,18 @@ Step *step_of(GraphExec *exec, const Node *node) {
   return nullptr;
 }
 
-// An object of the program whose end it hears of.
-struct UserObject {
-  void (*end)(void *);
-  void *argument;
-  u32 count;
-};
-
 }  // namespace
 }  // namespace driver
 
 using namespace driver;
 
-API(cuGraphAddNode_v2)(Node **made, Graph *graph, Node *const *after, const void *, u64 count,
-                       const AnyParams *params) {
+API(cuGraphAddNode_v2)(Node **made, Graph *graph, Node *const *after, const void *, u64 count, AnyParams *params) {
   ENTER_CONTEXT;
   REFUSE_IF(!of<Graph>(graph), INVALID_HANDLE);
   REFUSE_IF(!made || !params || (count && !after), INVALID_VALUE);
+  if ((Type)params->type == Type::ALLOCATE) return add_allocation(made, graph, after, count, &params->allocation);
+  if ((Type)params->type == Type::CONDITION) return add_condition(made, graph, after, count, &params->condition);
+  if ((Type)params->type == Type::FREE) return add_free(made, graph, after, count, params->freed);
   Work work;
   if (Result bad = work_of(*params, &work)) return bad;
   *made = add_node(graph, work, after, count);
@@ -73,7 +71,7 @@ API(cuGraphAddNode_v2)(Node **made, Graph *graph, Node *const *after, const void
   return SUCCESS;
 }
 
-API(cuGraphAddNode)(Node **made, Graph *graph, Node *const *after, u64 count, const AnyParams *params) {
+API(cuGraphAddNode)(Node **made, Graph *graph, Node *const *after, u64 count, AnyParams *params) {
   return cuGraphAddNode_v2(made, graph, after, nullptr, count, params);
 }
 
@@ -198,48 +196,6 @@ API(cuGraphKernelNodeCopyAttributes)(Node *to, Node *from) {
   memcpy(to->work.launch.shape.cluster, from->work.launch.shape.cluster, sizeof to->work.launch.shape.cluster);
   to->work.launch.shape.flags = from->work.launch.shape.flags;
   return SUCCESS;
-}
-
-// ** objects of the program, which a graph may hold: they end with the program's last reference
-
-API(cuUserObjectCreate)(UserObject **made, void *argument, void (*end)(void *), u32 count, u32) {
-  ENTER;
-  REFUSE_IF(!made || !end || !count, INVALID_VALUE);
-  *made = (UserObject *)calloc(1, sizeof(UserObject));
-  **made = {end, argument, count};
-  return SUCCESS;
-}
-
-API(cuUserObjectRetain)(UserObject *object, u32 count) {
-  ENTER;
-  REFUSE_IF(!object || !count, INVALID_VALUE);
-  object->count += count;
-  return SUCCESS;
-}
-
-API(cuUserObjectRelease)(UserObject *object, u32 count) {
-  {
-    ENTER;
-    REFUSE_IF(!object || !count || count > object->count, INVALID_VALUE);
-    if (object->count -= count) return SUCCESS;
-  }
-  object->end(object->argument);
-  free(object);
-  return SUCCESS;
-}
-
-// The graph keeps them for good: what it is made of may be launched as long as the program runs.
-API(cuGraphRetainUserObject)(Graph *graph, UserObject *object, u32 count, u32 flags) {
-  ENTER;
-  REFUSE_IF(!of<Graph>(graph), INVALID_HANDLE);
-  REFUSE_IF(!object, INVALID_VALUE);
-  if (!(flags & 1)) object->count += count;  // not CU_GRAPH_USER_OBJECT_MOVE
-  return SUCCESS;
-}
-
-API(cuGraphReleaseUserObject)(Graph *graph, UserObject *object, u32 count) {
-  REFUSE_IF(!of<Graph>(graph), INVALID_HANDLE);
-  return cuUserObjectRelease(object, count);
 }
 
 API(cuGraphDebugDotPrint)(Graph *graph, const char *path, u32) {

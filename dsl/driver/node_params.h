@@ -27,6 +27,27 @@ struct HostParams {
   void *argument;
 };
 
+// CUDA_MEM_ALLOC_NODE_PARAMS: properties of a pool first. The address is an answer.
+struct AllocationParams {
+  u8 pool[88];
+  const void *access;
+  u64 access_count, nbytes;
+  Address address;
+};
+
+// CUDA_CONDITIONAL_NODE_PARAMS: the graphs are an answer, and the node's.
+struct ConditionParams {
+  Address value;
+  u32 kind, count;
+  Graph **bodies;
+  Context *context;
+};
+
+Result add_condition(Node **made, Graph *graph, Node *const *after, u64 count, ConditionParams *params);
+Result add(Node **made, Graph *graph, Node *const *after, u64 count, const Work &work);
+Result add_allocation(Node **made, Graph *graph, Node *const *after, u64 count, AllocationParams *params);
+Result add_free(Node **made, Graph *graph, Node *const *after, u64 count, Address address);
+
 // The work of a kernel; its parameters are valid until the next call.
 Result work_of(const KernelParams &params, Work *work);
 inline Work work_of(const FillParams &a) {

@@ -4,7 +4,6 @@
 #include "node_params.h"
 
 namespace driver {
-namespace {
 
 Result add(Node **made, Graph *graph, Node *const *after, u64 count, const Work &work) {
   if (!made || (count && !after)) return INVALID_VALUE;
@@ -15,6 +14,8 @@ Result add(Node **made, Graph *graph, Node *const *after, u64 count, const Work 
   if (work.type == Type::CHILD) (*made)->work.child.graph = clone(work.child.graph, *made);
   return SUCCESS;
 }
+
+namespace {
 
 Result set(Work *to, const Work &work) {
   if (to->type != work.type) return INVALID_VALUE;

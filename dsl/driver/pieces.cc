@@ -28,11 +28,23 @@ void close(Piece *piece) {
   free(piece);
 }
 
+// Work of a graph that a condition runs: it comes after what the condition comes after, and after what ran before it.
+Result perform_inner(const Work &work, const void *condition) {
+  Piece piece = *(const Piece *)condition;
+  piece.work = work;
+  piece.before = piece.before.copy();
+  piece.before.add(piece.point);
+  if (looks_for_races() && may_overlap) tell_piece(piece, false);
+  Result result = run(work);
+  piece.before.close();
+  return result;
+}
+
 // A call of the program may tell it that all before it in the stream is done.
 Result perform(const Piece &piece) {
   bool is_alone = !waiting.count;
   if (looks_for_races() && may_overlap) tell_piece(piece, is_alone);
-  Result result = run(piece.work);
+  Result result = piece.work.type == Type::CONDITION ? run(piece.work.condition, perform_inner, &piece) : run(piece.work);
   if (piece.work.type == Type::HOST) program_clock.add(piece.before);
   return result;
 }

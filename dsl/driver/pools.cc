@@ -30,10 +30,14 @@ Pool *current_pool() { return of<Pool>(chosen) ? chosen : default_pool(); }
 
 Result allocate_of(Address *made, u64 nbytes, Pool *pool, void *stream) {
   if (!of<Pool>(pool) || !stream_of(stream)) return INVALID_HANDLE;
+  if (stream_of(stream)->capture) {
+    if (Result bad = reserve(made, nbytes)) return bad;
+    return enqueue(stream, {Type::ALLOCATE, Allocation{*made, nbytes}});
+  }
   if (Result bad = allocate(made, nbytes, Memory::DEVICE, 0, pool)) return bad;
   u64 used = used_bytes(pool);
   if (used > pool->high) pool->high = used;
-  return stream_of(stream)->capture ? SUCCESS : enqueue(stream, {Type::ALLOCATE, Allocation{*made, nbytes}});
+  return enqueue(stream, {Type::ALLOCATE, Allocation{*made, nbytes}});
 }
 
 Result give(Pool **found, Pool *pool, int device) {
@@ -65,14 +69,14 @@ API(cuMemAllocFromPoolAsync)(Address *made, u64 nbytes, Pool *pool, void *stream
   return allocate_of(made, nbytes, pool, stream);
 }
 
-// Memory that a captured stream gives back stays: the graph may use it again.
 API(cuMemFreeAsync)(Address address, void *handle) {
   ENTER_CONTEXT;
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
-  if (stream->capture || !address) return SUCCESS;
-  Block *block = block_of(address);
+  if (!address) return SUCCESS;
+  Block *block = stream->capture ? reserved(address) : block_of(address);
   REFUSE_IF(!block || block->start != address || block->memory == Memory::VARIABLE, INVALID_VALUE);
+  if (!stream->capture) block->is_taken = false;
   return enqueue(handle, {Type::FREE, Allocation{address, block->bytes}});
 }
 

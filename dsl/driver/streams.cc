@@ -40,7 +40,13 @@ Result run(const Work &work) {
       work.call.function(work.call.argument);
       return SUCCESS;
     }
+    case Type::ALLOCATE: {
+      if (Block *block = reserved(work.allocation.start)) make_present(block);
+      return SUCCESS;
+    }
     case Type::FREE: return release(work.allocation.start);
+    case Type::CONDITION:
+      return run(work.condition, [](const Work &each, const void *) { return run(each); }, nullptr);
     default: return SUCCESS;
   }
 }
@@ -57,6 +63,8 @@ Result enqueue(void *handle, const Work &work, How how) {
   Stream *stream = stream_of(handle);
   if (!stream) return INVALID_HANDLE;
   if (stream->capture) return capture(stream, work);
+  if (stream->is_legacy)
+    if (Result bad = captures_allow_legacy_stream()) return bad;
   return follows_order() ? add_piece(stream, work, how) : run(work);
 }
 
@@ -79,6 +87,7 @@ API(cuStreamCreate)(Stream **made, u32 flags) { return cuStreamCreateWithPriorit
 API(cuStreamDestroy_v2)(Stream *stream) {
   ENTER;
   REFUSE_IF(!of<Stream>(stream), INVALID_HANDLE);
+  drop_capture(stream);
   stream->last.close(), stream->seen.close();
   give_line_back(stream->line);
   drop_object(stream);
@@ -90,6 +99,8 @@ API(cuStreamSynchronize)(void *handle) {
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
   if (stream->capture) return lose_capture(stream);
+  if (stream->is_legacy)
+    if (Result bad = captures_allow_legacy_stream()) return bad;
   if (follows_order()) catch_up(stream), wait_for(stream->seen);
   return context->lost;
 }
@@ -99,6 +110,8 @@ API(cuStreamQuery)(void *handle) {
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
   if (stream->capture) return lose_capture(stream);
+  if (stream->is_legacy)
+    if (Result bad = captures_allow_legacy_stream()) return bad;
   if (follows_order()) catch_up(stream);
   return follows_order() && !has_ended(stream->seen) ? NOT_READY : context->lost;
 }

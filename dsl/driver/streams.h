@@ -16,7 +16,15 @@ struct Capture {
   u64 id;
   u32 mode;
   bool is_lost;
+  bool is_of_program;  // the graph, which exists already
+  pthread_t thread;  // that began it
 };
+
+// What must not be called while streams are captured. The captures that forbid it are lost.
+Result captures_allow();                // calls that may add work by themselves: allocations, frees
+Result captures_allow_synchronizing();  // waiting for all work
+Result captures_allow_legacy_stream();  // any use of it: it stands for all blocking streams
+void drop_capture(Stream *stream);      // its origin ends
 
 struct Stream : Object {
   static constexpr Kind KIND = Kind::STREAM;

@@ -7,6 +7,7 @@ namespace driver {
 struct Function;
 struct Event;
 struct Graph;
+struct GraphExec;
 
 struct Copy {
   Address to, from;
@@ -61,6 +62,15 @@ struct HostCall {
 struct Record { Event *event; };
 struct Child { Graph *graph; };
 
+// CU_GRAPH_COND_TYPE_IF, WHILE, SWITCH; `value`: the address of the word that decides.
+enum : u32 { IF, WHILE, SWITCH };
+struct Condition {
+  Address value;
+  u32 kind, count;
+  Graph **bodies;     // of a node
+  GraphExec **execs;  // of a step
+};
+
 // CUgraphNodeType
 enum class Type : u32 {
   KERNEL = 0,
@@ -73,6 +83,7 @@ enum class Type : u32 {
   RECORD = 7,
   ALLOCATE = 10,
   FREE = 11,
+  CONDITION = 13,
 };
 
 struct Work {
@@ -86,6 +97,7 @@ struct Work {
   Record record = {};
   Child child = {};
   Allocation allocation = {};  // that is allocated or freed
+  Condition condition = {};
 
   Work() = default;
   Work(Type type) : type(type) {}
@@ -96,6 +108,7 @@ struct Work {
   Work(const HostCall &call) : type(Type::HOST), call(call) {}
   Work(const Record &record) : type(Type::RECORD), record(record) {}
   Work(const Child &child) : type(Type::CHILD), child(child) {}
+  Work(const Condition &condition) : type(Type::CONDITION), condition(condition) {}
   Work(Type type, const Allocation &allocation) : type(type), allocation(allocation) {}
 };
 

@@ -49,7 +49,7 @@ def test_nodes_of_any_type_which_can_be_switched_off(run):
       struct {{ u32 type, reserved[3]; union {{ typeof(kernel) kernel; typeof(fill) fill; long long room[30]; }}; }} node = {{2}};
       node.fill = fill; CHECK(cuGraphAddNode_v2(&a, graph, NULL, NULL, 0, &node));
       node.type = 0; node.kernel = kernel; CHECK(cuGraphAddNode_v2(&b, graph, &a, NULL, 1, &node));
-      node.type = 10; TELL(cuGraphAddNode_v2(&c, graph, &a, NULL, 1, &node));
+      node.type = 8; TELL(cuGraphAddNode_v2(&c, graph, &a, NULL, 1, &node));
       CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0)); CHECK(cuGraphLaunch(exec, NULL)); {SHOW}
       CHECK(cuGraphNodeSetEnabled(exec, a, 0)); CHECK(cuGraphLaunch(exec, NULL)); CHECK(cuGraphLaunch(exec, NULL)); {SHOW}
     """)  # fmt: skip

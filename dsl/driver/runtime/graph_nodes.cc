@@ -16,6 +16,7 @@ DRIVER(cuGraphAddEventRecordNode, Node *, Graph, const Node *, size_t, Event)
 DRIVER(cuGraphAddEventWaitNode, Node *, Graph, const Node *, size_t, Event)
 DRIVER(cuGraphAddMemAllocNode, Node *, Graph, const Node *, size_t, void *)
 DRIVER(cuGraphAddMemFreeNode, Node *, Graph, const Node *, size_t, Address)
+DRIVER(cuGraphConditionalHandleCreate, Address *, Graph, Context, u32, u32)
 DRIVER(cuGraphAddNode_v2, Node *, Graph, const Node *, const void *, size_t, NodeParameters *)
 DRIVER(cuGraphNodeSetParams, Node, NodeParameters *)
 DRIVER(cuGraphExecNodeSetParams, GraphExec, Node, NodeParameters *)
@@ -157,6 +158,14 @@ API Error cudaGraphAddMemAllocNode(Node *node, Graph graph, const Node *after, s
 
 API Error cudaGraphAddMemFreeNode(Node *node, Graph graph, const Node *after, size_t count, void *pointer) {
   return call([&] { return driver::cuGraphAddMemFreeNode(node, graph, after, count, (Address)pointer); });
+}
+
+API Error cudaGraphConditionalHandleCreate(Address *handle, Graph graph, u32 value, u32 flags) {
+  return call([&] {
+    Context context = nullptr;
+    Error error = current_context(&context);
+    return error ? error : driver::cuGraphConditionalHandleCreate(handle, graph, context, value, flags);
+  });
 }
 
 static Error add_node(Node *node, Graph graph, const Node *after, const void *edges, size_t count,

@@ -9,6 +9,10 @@ from dsl.launch.driver.messages import Reader
 PLAIN, LZ4, ZSTD = range(3)
 _FIRST_LINES = re.compile(r"^[ \t]*\.(version|target|address_size)\b[^\n]*\n?", re.M)
 
+_SET_CONDITION = re.compile(
+    r"\.extern\s+\.func\s+cudaGraphSetConditional\s*\(\s*\.param\s+\.b64\s+(\w+)\s*,\s*\.param\s+\.b32\s+(\w+)\s*\)\s*;"
+)
+
 
 class BadImage(Exception):
     """An image that is damaged."""
@@ -20,7 +24,22 @@ def ptx_of(reader: Reader) -> str:
     for _ in range(count):
         packing, raw_bytes, nbytes = reader.take("IQQ")
         texts.append(_unpacked(packing, raw_bytes, reader.bytes(nbytes)))
-    return linked(texts)
+    return _with_conditions(linked(texts))
+
+
+def _with_conditions(text: str) -> str:
+    """With the function by which kernels set the conditions of graphs: a handle is the address of a word."""
+    parts = _SET_CONDITION.split(text, maxsplit=1) if "cudaGraphSetConditional" in text else []
+    if len(parts) != 4:
+        return text
+    before, first, second, after = parts
+    body = (
+        f".func cudaGraphSetConditional(.param .b64 {first}, .param .b32 {second}) {{ .reg .b64 %handle; "
+        f".reg .b32 %value; ld.param.b64 %handle, [{first}]; ld.param.b32 %value, [{second}]; "
+        "st.global.b32 [%handle], %value; ret; }"
+    )
+    lines = text.count("\n") - before.count("\n") - after.count("\n")
+    return before + body + "\n" * lines + after  # the lines keep their numbers
 
 
 def _unpacked(packing: int, raw_bytes: int, data: bytes) -> str:

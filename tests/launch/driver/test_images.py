@@ -38,3 +38,11 @@ def test_linked_texts_keep_the_directives_of_the_first():
         text.startswith(TEXT) and text.count(".version") == text.count(".target sm") == text.count(".address_size") == 1
     )
     assert ".visible .entry other() { ret; }" in text
+
+
+def test_a_kernel_can_set_the_condition_of_a_graph():
+    declared = ".extern .func cudaGraphSetConditional\n(\n\t.param .b64 a,\n\t.param .b32 b\n)\n;\n"
+    data = (TEXT + declared + ".visible .entry last() { ret; }\n").encode()
+    text = images.ptx_of(message((images.PLAIN, len(data), data)))
+    assert ".extern" not in text and "st.global.b32 [%handle], %value" in text
+    assert text.split("\n").index(".visible .entry last() { ret; }") == data.count(b"\n") - 1
