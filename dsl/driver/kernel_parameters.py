@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dsl.emulator.diagnosis.frames import is_library
-
 _MOST_BYTES = 4 << 20
 _LENGTH = re.compile(r"\d+")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$")
@@ -21,7 +19,7 @@ def names_of(mangled: str, count: int, files: Iterable[str]) -> tuple[str, ...]:
     """The names of the `count` parameters of a kernel that one of these files has; () where none has it."""
     name = _function_name(mangled)
     for file in files:
-        if name and not is_library(file) and (found := _in_text(name, count, _text(file))):
+        if name and (found := _in_text(name, count, _text(file))):
             return found
     return ()
 

@@ -41,6 +41,7 @@ FAILURE = re.compile(r"Result = FAIL|\bFAILED\b|[Tt]est failed|\b[Mm]ismatch")
 REFUSAL = re.compile(
     r"gpu-repro: (?:the embedded device|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M
 )
+UNSUPPORTED = re.compile(r"^(?:.*: )?UNSUPPORTED_PTX .*?: (.*)$", re.M)
 
 
 class Sample(NamedTuple):
@@ -141,6 +142,8 @@ def judged(status: int, text: str) -> tuple[str, str]:
         return RIGHT, ""
     if refusal := REFUSAL.search(text):
         return REFUSED, f"`{refusal[1]}` is missing"
+    if refusal := UNSUPPORTED.search(text):
+        return REFUSED, refusal[1].replace("|", " ")
     if status == WAIVED:
         return WAIVES, last_line(text)
     if status < 0:

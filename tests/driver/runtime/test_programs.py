@@ -15,6 +15,12 @@ from dsl import driver
 
 PROGRAMS = Path(__file__).with_name("programs")
 QUICK = {"errors", "graphs", "launch", "managed", "symbols"}  # that run every time
+# These run under all checks too, in other orders.
+CHECKED = {
+    "atomics_std", "between_blocks", "callbacks", "clusters", "conditions", "cub_block", "events_time", "formats",
+    "globals", "graph_memory", "half_exact", "heap", "integers", "math_bounds", "phases", "pools", "ptx_inline",
+    "stages", "std_library", "tiles", "tiny_floats", "unified", "video_simd", "wmma_shapes",
+}  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc")
 
@@ -43,8 +49,12 @@ def names() -> list[object]:
 
 @pytest.mark.parametrize("name", names())
 def test_program(name, tmp_path):
-    done = run(built(name, tmp_path))
+    program = built(name, tmp_path)
+    done = run(program)
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stdout + done.stderr
+    for seed in ("0", "7") if name in CHECKED else ():
+        done = run(program, GPU_REPRO_CHECK="all", GPU_REPRO_SEED=seed)
+        assert (done.returncode, done.stdout.splitlines()[-1:], done.stderr) == (0, ["right"], "")
 
 
 @pytest.mark.slow

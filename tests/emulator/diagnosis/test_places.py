@@ -36,7 +36,9 @@ def test_a_shared_variable_has_its_name(machine, kernel, variable, place, dynami
     declared = f".extern .shared .align 4 .b8 {variable}[];" if dynamic else f".shared .align 4 .b8 {variable}[256];"
     text = KERNEL.replace("VARIABLES", declared).replace("NAME", kernel).replace("VARIABLE", variable)
     with pytest.raises(emulator.Fault) as caught:
-        machine.run(text, block=32, out=np.zeros(32, np.uint32), checks=("undefined",), smem_bytes=256 if dynamic else 0)
+        machine.run(
+            text, block=32, out=np.zeros(32, np.uint32), checks=("undefined",), smem_bytes=256 if dynamic else 0
+        )
     assert f"reads {place}, which nobody wrote" in str(caught.value)
 
 
