@@ -15,7 +15,6 @@ from dsl import emulator, environment_variables as variables
 from dsl.driver import arena, kernel_parameters
 from dsl.driver.messages import Channel, Ended
 from dsl.driver.report import Report
-from dsl.emulator.diagnosis import frames
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import Launch
 from dsl.launch.driver import answers, images, messages, results
@@ -101,8 +100,7 @@ class HelperDevice(answers.Answers):
             memory.relabel(address, _LABEL)
         key = program, name
         if (names := self._parameters.get(key)) is None:
-            files = [each for each in program.files.values() if not frames.is_library(each)]
-            names = self._parameters[key] = kernel_parameters.names_of(name, len(params), files)
+            names = self._parameters[key] = kernel_parameters.names_of(name, len(params), program.files.values())
         addresses = [(int.from_bytes(each, "little"), called) for each, called in zip(params, names) if len(each) == 8]
         self._named = [address for address, called in addresses if memory.relabel(address, called)]
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+_TOOLKIT = ("/usr/include/", "/usr/local/cuda")  # headers, which have no kernel of the author
 _MOST_BYTES = 4 << 20
 _LENGTH = re.compile(r"\d+")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$")
@@ -19,7 +20,7 @@ def names_of(mangled: str, count: int, files: Iterable[str]) -> tuple[str, ...]:
     """The names of the `count` parameters of a kernel that one of these files has; () where none has it."""
     name = _function_name(mangled)
     for file in files:
-        if name and (found := _in_text(name, count, _text(file))):
+        if name and not file.startswith(_TOOLKIT) and (found := _in_text(name, count, _text(file))):
             return found
     return ()
 
@@ -60,7 +61,7 @@ def _in_text(name: str, count: int, text: str) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between commas, up to the bracket that closes."""
+    """The texts between commas, up to the bracket that closes."""
     parts, depth = [""], 0
     for letter in text:
         if letter in ")" and depth == 0:

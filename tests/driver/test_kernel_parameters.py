@@ -1,4 +1,4 @@
-"""Names of parameters from the text of kernels; the mangled names are nvcc's."""
+"""Names of parameters from the text of kernels. nvcc mangles the names of functions so."""
 
 import pytest
 

@@ -67,11 +67,7 @@ def shared_place(launch, offset: int, element_bytes: int) -> str:
 
 def _variable_at(launch, offset: int) -> tuple[str, int] | None:
     """The name of the shared variable at an offset, and the offset in it. Dynamic memory is the last."""
-    from dsl.emulator.execute.compilation import shared_places  # noqa: PLC0415 - imported with the text's parser
-
-    module = launch.program.module
-    rows, _ = shared_places(module, module.functions[launch.entry_name])
-    for mangled, (start, nbytes) in rows.items():
+    for mangled, (start, nbytes) in launch.program.shared_places(launch.entry_name).items():
         if 0 <= offset - start < (nbytes or launch.smem_dynamic):
             name = _author_name(mangled if isinstance(mangled, str) else mangled[1])
             return (name, offset - start) if name else None

@@ -90,7 +90,7 @@ class Checks:
         return self._cells[key]
 
     def forget(self, address: int, nbytes: int) -> None:
-        """What malloc gives is new: threads that had the memory before are ordered before this one."""
+        """Take memory that malloc gives as new: threads that had it before are ordered before this one."""
         shift = self.launch.code.race_shift
         for (lo, hi), cells in self._cells.items():
             if lo <= address < hi:

@@ -107,10 +107,11 @@ def _integer(flags: str, width: int, least_digits: int | None, kind: str, value:
 
 
 def _hexadecimal(flags: str, width: int, digits: int | None, value: float) -> str:
-    """The digits of `%a`: all that are not 0, or as many as the precision says, rounded to even."""
+    """A number by `%a`: with all digits that are not 0, or as many as the precision, rounded to even."""
     if not math.isfinite(value):
         return _float(f"%{flags}{width or ''}f", value)
-    sign, lead, fraction, exponent = _HEXADECIMAL.fullmatch(value.hex()).groups()
+    parts: Any = _HEXADECIMAL.fullmatch(value.hex())
+    sign, lead, fraction, exponent = parts.groups()
     if digits is None:
         fraction = fraction.rstrip("0")
     elif digits < len(fraction):

@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsl.emulator.execute import heap, object_code
 from dsl.emulator.execute.code import Code, Entry, Param
@@ -211,6 +211,12 @@ class Program:
         """`path:line: atom.add`, of the author's line or of the PTX."""
         place, name = self.place_of(instr.loc), ".".join((instr.opcode, *instr.mods))
         return f"{os.path.relpath(place.file)}:{place.line}: `{name}`" if place else f"PTX line {instr.line}: `{name}`"
+
+    def shared_places(self, entry_name: str) -> dict[Any, tuple[int, int]]:
+        """Offset and size of the shared variables of an entry (compilation.shared_places)."""
+        from dsl.emulator.execute.compilation import shared_places  # noqa: PLC0415
+
+        return shared_places(self.module, self.module.functions[entry_name])[0]
 
     def allocations(self) -> list[Allocation]:
         """The module's own variables, and the heap of device code, for bounds checks."""

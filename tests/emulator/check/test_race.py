@@ -1,7 +1,7 @@
 """Races, in pairs: a kernel with one, and the same kernel put right.
 Whatever the order of threads, one finding or none.
 
-Modules tested here: dsl/emulator/check/access.py, dsl/emulator/check/order.py, dsl/emulator/diagnosis/places.py,
+Modules tested here: dsl/emulator/check/access.py, dsl/emulator/check/order.py,
 dsl/emulator/diagnosis/race.py, dsl/emulator/families/memory/check.py.
 """
 

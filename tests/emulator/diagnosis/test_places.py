@@ -43,7 +43,7 @@ def test_a_shared_variable_has_its_name(machine, kernel, variable, place, dynami
 
 
 def test_groups_of_several_warps_have_the_memory_that_the_system_reserves(machine):
-    """It is not part of the kernel's own: a store to it changes no variable, and it is no static shared memory."""
+    """A store to it changes no variable of the kernel, and static shared memory does not include it."""
     text = """
 .shared .align 4 .b32 own[32];
 .visible .entry k(.param .u64 out)

@@ -70,7 +70,7 @@ def test_blocks_never_overlap_and_all_comes_back():
     assert heap._free == whole
 
 
-def test_memory_that_was_free_in_between_is_no_race(machine, recwarn):
+def test_memory_that_was_free_in_between_does_not_race(machine, recwarn):
     text = KERNEL.replace("AGAIN", "").replace("bar.sync 0;", "")
     out = np.zeros(64, np.uint32)
     machine.run(text, block=64, out=out, size=20, checks=("race",))
