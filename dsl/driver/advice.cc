@@ -102,7 +102,10 @@ API(cuMemAdvise_v2)(Address address, u64 nbytes, u32 advice, Location location) 
   REFUSE_IF(!advice || advice > 2 * ACCESSED_BY, INVALID_VALUE);
   bool is_set = advice % 2;
   u32 what = (advice + 1) / 2;
-  return note(address, nbytes, what, !is_set ? Location{NOWHERE, 0} : what == READ_MOSTLY ? Location{DEVICE, 0} : location);
+  return note(address, nbytes, what,
+              !is_set               ? Location{NOWHERE, 0}
+              : what == READ_MOSTLY ? Location{DEVICE, 0}
+                                    : location);
 }
 
 API(cuMemAdvise)(Address address, u64 nbytes, u32 advice, int device) {
@@ -114,7 +117,8 @@ API(cuMemRangeGetAttribute)(void *value, u64 value_bytes, u32 which, Address add
   return get((int *)value, value_bytes, which, address, nbytes);
 }
 
-API(cuMemRangeGetAttributes)(void **values, u64 *value_bytes, const u32 *which, u64 count, Address address, u64 nbytes) {
+API(cuMemRangeGetAttributes)(void **values, u64 *value_bytes, const u32 *which, u64 count, Address address,
+                             u64 nbytes) {
   ENTER_CONTEXT;
   REFUSE_IF(!values || !value_bytes || !which || !count, INVALID_VALUE);
   for (u64 i = 0; i < count; ++i)

@@ -131,7 +131,8 @@ static Result begin_capture(void *handle, u32 mode, Graph *graph) {
   REFUSE_IF((u64)handle <= 1, CAPTURE_UNSUPPORTED);
   REFUSE_IF(stream->capture, ILLEGAL_STATE);
   Capture *capture = (Capture *)calloc(1, sizeof(Capture));
-  capture->graph = graph ? graph : make<Graph>(), capture->is_of_program = graph, capture->origin = stream, capture->mode = mode;
+  capture->graph = graph ? graph : make<Graph>(), capture->is_of_program = graph, capture->origin = stream,
+  capture->mode = mode;
   capture->id = capture->graph->id, capture->thread = pthread_self();
   active.add(capture);
   stream->capture = capture;
@@ -158,8 +159,8 @@ API(cuStreamEndCapture)(void *handle, Graph **graph) {
   ENTER_CONTEXT;
   Stream *stream = stream_of(handle);
   REFUSE_IF(!stream, INVALID_HANDLE);
-  REFUSE_IF(!graph, INVALID_VALUE);
   Capture *capture = stream->capture;
+  REFUSE_IF(!graph && !(capture && capture->is_of_program), INVALID_VALUE);
   REFUSE_IF(!capture, ILLEGAL_STATE);
   REFUSE_IF(capture->origin != stream, CAPTURE_UNMATCHED);
   Leftover left = {capture, {}, false};
@@ -167,7 +168,7 @@ API(cuStreamEndCapture)(void *handle, Graph **graph) {
   end_capture(capture, &left);
   left.joined.close();
   Result result = capture->is_lost ? CAPTURE_INVALIDATED : left.is_unjoined ? CAPTURE_UNJOINED : SUCCESS;
-  *graph = result ? nullptr : capture->graph;
+  if (graph) *graph = result ? nullptr : capture->graph;
   if (result && !capture->is_of_program) drop_graph(capture->graph);
   free(capture);
   return result;

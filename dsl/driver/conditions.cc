@@ -41,7 +41,7 @@ static Result run_body(GraphExec *exec, Result (*perform)(const Work &, const vo
   if (Result bad = take_memory(exec)) return bad;
   for (Step &each : exec->steps) {
     const Work &work = each.work;
-    Result bad = each.is_off                       ? SUCCESS
+    Result bad = each.is_off                    ? SUCCESS
                  : work.type == Type::CONDITION ? run(work.condition, perform, argument)
                                                 : perform(work, argument);
     if (bad) return bad;
@@ -63,7 +63,9 @@ Result run(const Condition &condition, Result (*perform)(const Work &, const voi
 }
 
 Result add_condition(Node **made, Graph *graph, Node *const *after, u64 count, ConditionParams *params) {
-  bool is_possible = params->kind == IF ? params->count - 1 < 2 : params->kind == WHILE ? params->count == 1 : params->count;
+  bool is_possible = params->kind == IF      ? params->count - 1 < 2
+                     : params->kind == WHILE ? params->count == 1
+                                             : params->count;
   if (params->kind > SWITCH || !is_possible || !holds(params->value, sizeof(u32))) return INVALID_VALUE;
   Condition condition = {params->value, params->kind, params->count, nullptr, nullptr};
   if (Result bad = add(made, graph, after, count, Work{Type::EMPTY})) return bad;

@@ -65,8 +65,8 @@ Node *add_node(Graph *graph, const Work &work, Node *const *after, u64 count);
 void drop_node(Node *node);
 void drop_graph(Graph *graph);
 Graph *clone(Graph *graph, Node *owner);
-void copy_params(Work *work);   // give it its own copy of a kernel's parameters, or a hold on memory
-void close_params(Work *work);  // and give that back
+void copy_params(Work *work);         // give it its own copy of a kernel's parameters, or a hold on memory
+void close_params(Work *work);        // and give that back
 Result take_memory(GraphExec *exec);  // for a launch
 
 void hold_objects(Vector<Held> *objects, const Vector<Held> &more);

@@ -143,7 +143,8 @@ Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void 
     Address start = span.start;
     span.start += room, span.bytes -= room;
     if (!span.bytes) free_spans.remove((u64)(&span - free_spans.data));
-    all.insert(after(all, start), {start, nbytes, room, next_id++, current(), pool, memory, flags, false, false, false, 0});
+    all.insert(after(all, start),
+               {start, nbytes, room, next_id++, current(), pool, memory, flags, false, false, false, 0});
     used += nbytes;
     note_memory(start, nbytes);
     *made = start;
@@ -200,7 +201,8 @@ void free_blocks_of(Context *owner) {
 }
 
 void add_variable(Address address, u64 nbytes) {
-  all.insert(after(all, address), {address, nbytes, 0, next_id++, current(), nullptr, Memory::VARIABLE, 0, false, false, false, 0});
+  all.insert(after(all, address),
+             {address, nbytes, 0, next_id++, current(), nullptr, Memory::VARIABLE, 0, false, false, false, 0});
 }
 
 void remove_variable(Address address) {

@@ -44,7 +44,8 @@ Result perform_inner(const Work &work, const void *condition) {
 Result perform(const Piece &piece) {
   bool is_alone = !waiting.count;
   if (looks_for_races() && may_overlap) tell_piece(piece, is_alone);
-  Result result = piece.work.type == Type::CONDITION ? run(piece.work.condition, perform_inner, &piece) : run(piece.work);
+  Result result =
+      piece.work.type == Type::CONDITION ? run(piece.work.condition, perform_inner, &piece) : run(piece.work);
   if (piece.work.type == Type::HOST) program_clock.add(piece.before);
   return result;
 }

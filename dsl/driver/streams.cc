@@ -45,8 +45,7 @@ Result run(const Work &work) {
       return SUCCESS;
     }
     case Type::FREE: return release(work.allocation.start);
-    case Type::CONDITION:
-      return run(work.condition, [](const Work &each, const void *) { return run(each); }, nullptr);
+    case Type::CONDITION: return run(work.condition, [](const Work &each, const void *) { return run(each); }, nullptr);
     default: return SUCCESS;
   }
 }

@@ -17,7 +17,7 @@ struct Capture {
   u32 mode;
   bool is_lost;
   bool is_of_program;  // the graph, which exists already
-  pthread_t thread;  // that began it
+  pthread_t thread;    // that began it
 };
 
 // What must not be called while streams are captured. The captures that forbid it are lost.
