@@ -13,8 +13,8 @@ struct Block {
   const void *pool;  // that it was taken of
   Memory memory;
   u32 flags;
-  bool is_of_graph, is_away, is_taken;  // see memory_nodes.cc
-  u32 holders;                          // nodes, and work that waits
+  bool is_of_graph = false, is_away = false, is_taken = false;  // see memory_nodes.cc
+  u32 holders = 0;                          // nodes, and work that waits
   Address end() const { return start + bytes; }
 };
 
