@@ -19,6 +19,7 @@ OWN = [value for name, value in vars(variables).items() if name.isupper()]
 READ_BY_LIST = {
     "dsl/environment_variables.py": OWN,
     "dsl/launch/nvidia/hook.py": [],  # saves what it sets
+    "dsl/launch/tilelang_programs.py": [],  # saves what it sets
     "dsl/launch/triton_variables.py": ["CC"],  # and saves what it sets
     "harness/host/connection/ssh.py": [],  # whatever ssh_config names
     "harness/host/environment/fetch.py": ["UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL",

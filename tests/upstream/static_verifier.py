@@ -34,6 +34,11 @@ DIFFERENT = {
     "half of a vector read never written": _NOT_CHECKED,
     "mbarrier's memory used as data": "PTX ISA 9.7.13.15.10, mbarrier.inval: an mbarrier must be invalidated before its "
     "memory is used for any other purpose",
+    "write into a peer that may not have begun": "CUDA programming guide, distributed shared memory: all blocks of the "
+    "cluster must have begun to execute before their shared memory is accessed",
+    "relaxed arrival of the cluster": "PTX ISA 9.7.13.3, barrier.cluster: .relaxed of an arrive gives no order of memory",
+    "mbarrier of a peer after a relaxed barrier without its fence": "PTX ISA 9.7.13.3, barrier.cluster: .relaxed of an "
+    "arrive gives no order of memory; fence.mbarrier_init is what makes the object visible",
 }
 
 

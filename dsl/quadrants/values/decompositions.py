@@ -1,8 +1,8 @@
 """Decompositions of small matrices in a thread: solve, eigenvalues, singular values, polar decomposition.
 
 Jacobi's method, whose rotations keep orthogonal factors orthogonal (Golub and Van Loan, Matrix Computations, 8.5 and
-8.6). Order and signs are quadrants 1.3.3's: singular values descend and the rotations have determinant 1, so that of a
-3x3 matrix the last value may be negative and of a 2x2 matrix U may reflect; the eigenvalues of a symmetric matrix
+8.6). Order and signs are as quadrants 1.3.3 gives them: singular values descend, and V is a rotation. U is one for a
+3x3 matrix, whose last value may be negative; for a 2x2 matrix U may reflect. The eigenvalues of a symmetric matrix
 ascend.
 """
 

@@ -168,6 +168,7 @@ def ran(program, threads: int, seed: int) -> str | list[int]:
     return out.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dsl.emulator.KernelWarning")
 @settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
 @given(

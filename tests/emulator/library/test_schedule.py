@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsl.emulator.machine import context
-from dsl.emulator.machine.numbers import meeting
+from dsl.emulator.machine.numbers import DecisionList, meeting
 from tests.emulator.library.own_block import CALLED, Block, Grid
 
 
@@ -76,7 +76,7 @@ def test_threads_at_mbarriers_that_go_on_now_and_then_do_not_wait_for_ever():
 
 
 def test_decisions_that_are_left_out_are_as_without_a_seed():
-    """A list of decisions: how many were taken, how many it has, and a byte for each."""
+    """A list of decisions: its head (DecisionList), and a byte for each."""
 
     def order(listed):
         log = []
@@ -87,9 +87,10 @@ def test_decisions_that_are_left_out_are_as_without_a_seed():
 
         block = Block(threads=64)
         block.ctx.order = 5
-        decisions = np.zeros(16 + 40, np.uint8)
-        decisions[8:16].view(np.uint64)[0] = 40
-        decisions[16:] = listed
+        head = ctypes.sizeof(DecisionList)
+        decisions = np.zeros(head + 40, np.uint8)
+        DecisionList.from_buffer(decisions).limit = 40
+        decisions[head:] = listed
         block.ctx.decisions = decisions.ctypes.data
         block.run(body)
         return log, int(decisions[:8].view(np.uint64)[0])

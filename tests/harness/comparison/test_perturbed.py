@@ -98,6 +98,7 @@ def test_the_list_that_is_printed_gives_the_answer_again(said, project):
     assert lines.split() == line["perturbed"]["answers"][1]["delays"].split()
 
 
+@pytest.mark.slow
 def test_one_delay_is_enough_where_it_is_the_right_one(said):
     late, early = (f"kernel_kernel_0 3 before {ns} ns warp 1" for ns in (6400, 1))
     assert said(RACY, "", "--check", "none", "--delays", late)[0] == 1

@@ -1,4 +1,4 @@
-"""Decompositions of small matrices against numpy's, and the order and signs that quadrants 1.3.3 gives."""
+"""Decompositions of small matrices against numpy, and the order and signs that quadrants 1.3.3 gives."""
 
 import numpy as np
 import pytest
@@ -170,6 +170,6 @@ def with_another_vector():
         (with_another_vector, "qd.solve takes a vector of 2 with a 2x2 matrix, got a vector of 3"),
     ],
 )
-def test_what_cannot_be_decomposed(wrong, match):
+def test_a_wrong_matrix_is_refused(wrong, match):
     with pytest.raises(qd.QuadrantsTypeError, match=match):
         qd.kernel(wrong)()

@@ -7,6 +7,7 @@ import linecache
 import random
 import sys
 
+import pytest
 from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 
 from harness.capture.author import slicer
@@ -240,6 +241,7 @@ def check(draw, folder):
     assert got == wanted and part.missing == [], f"{got} for {wanted}, {part.missing}\n{shown}"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 1 << 32))
 @example(0)
