@@ -34,7 +34,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(
 )
 
 
-_REMOTE = 1 << 32  # an address below it is one in shared::cluster
+_REMOTE = 1 << 32  # an address below it that an instruction on shared::cluster has names a block and a place in it
 _NEVER = 1 << 30  # after all events of a thread
 _ABSENT = 1 << 64  # no value: what a lane gives in an exchange that it has not come to
 
@@ -230,9 +230,9 @@ class Outcomes:
         recording.end, recording.polled = End.WAITING, frozenset(reads)
         return False
 
-    def _place(self, ctx, thread: int, address: int, size_bytes: int, site: int) -> Place | None:
-        """None for local memory."""
-        if address < _REMOTE:
+    def _place(self, ctx, address: int, size_bytes: int, site: int, is_source: bool = False) -> Place | None:
+        """None for local memory. `is_source`: of a copy, which reads its own block's shared memory or global memory."""
+        if address < _REMOTE and not is_source and "shared::cluster" in self.sites[site].name:
             return self._place_of_another(ctx, address, size_bytes, site)
         if ctx.smem <= address < ctx.smem + ctx.smem_bytes:
             place = Place(ctx.block, address - ctx.smem, size_bytes)
@@ -264,7 +264,7 @@ class Outcomes:
 
     def _read(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
         size_bytes = fields[told.SIZE]
-        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes, site)
+        place = self._place(ctx, fields[told.ADDRESS], size_bytes, site)
         if place is None:
             data = ctypes.string_at(fields[told.ADDRESS], size_bytes)
             fields[told.VALUE] = int.from_bytes(data, "little")
@@ -305,14 +305,14 @@ class Outcomes:
         """A piece of cp.async: a read and a write that come at any time until the thread waits for them."""
         size_bytes, value = fields[told.SIZE], 0
         needs = self._needs(recording, fields[told.NEEDS])
-        source = self._place(ctx, thread, fields[told.EXTRA], size_bytes, site) if fields[told.EXTRA] else None
+        source = self._place(ctx, fields[told.EXTRA], size_bytes, site, True) if fields[told.EXTRA] else None
         if source is not None:
             value, read = self._chosen(recording, source), len(recording.events)
             recording.reads.append(read)
             recording.groups[-1].append(read)
             recording.events.append(Event(Kind.READ, source, value=value, needs=needs, site=site, until=_NEVER))
             needs |= {read}
-        place = self._place(ctx, thread, fields[told.ADDRESS], size_bytes, site)
+        place = self._place(ctx, fields[told.ADDRESS], size_bytes, site)
         assert place is not None, "cp.async writes shared memory"
         recording.copied.setdefault(place, []).append(value)
         recording.groups[-1].append(len(recording.events))
@@ -334,8 +334,8 @@ class Outcomes:
         needs, piece = self._needs(recording, fields[told.NEEDS]), fields[told.VALUE]
         flight: list[int] = []
         for offset in range(0, fields[told.SIZE], piece):
-            source = self._place(ctx, thread, fields[told.EXTRA] + offset, piece, site)
-            target = self._place(ctx, thread, fields[told.ADDRESS] + offset, piece, site)
+            source = self._place(ctx, fields[told.EXTRA] + offset, piece, site, True)
+            target = self._place(ctx, fields[told.ADDRESS] + offset, piece, site)
             assert source is not None, "a bulk copy reads no local memory"
             assert target is not None, "a bulk copy writes no local memory"
             value, read = self._chosen(recording, source, self._initial[source]), len(recording.events)
@@ -409,7 +409,7 @@ class Outcomes:
             fields[told.NEEDS] = 0
             return
         size_bytes = fields[told.SIZE]
-        place, value = self._place(ctx, thread, fields[told.ADDRESS], size_bytes, site), fields[told.VALUE]
+        place, value = self._place(ctx, fields[told.ADDRESS], size_bytes, site), fields[told.VALUE]
         if place is None:
             ctypes.memmove(fields[told.ADDRESS], value.to_bytes(8, "little"), size_bytes)
             return
