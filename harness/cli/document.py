@@ -128,9 +128,12 @@ def answer_wrong_usage(wrong: WrongUsage, words: list[str], commands: Sequence[s
 
 
 def complain(text: str) -> None:
-    """Print an error. If standard error takes nothing, the exit status alone tells of it."""
-    with contextlib.suppress(BrokenPipeError, OutputFailed):
+    """Print an error. If standard error takes nothing, the exit status alone tells of it, and Python's end, which would
+    try again and change that status, writes to nothing."""
+    try:
         say(text, file=sys.stderr)
+    except (BrokenPipeError, OutputFailed):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]:
