@@ -101,10 +101,11 @@ def test_other_threads_use_the_driver_while_a_kernel_runs(program):
     body = """
         import threading, time
         ptx = b".version 8.0 .target sm_90 .address_size 64 .visible .entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %v;"
-        ptx += b".reg .pred %q; ld.param.u64 %a, [p]; st.relaxed.sys.global.u32 [%a+4], 1;"
-        ptx += b"L: ld.relaxed.sys.global.u32 %v, [%a]; setp.eq.u32 %q, %v, 0; @%q bra L; ret; }"
+        ptx += b".reg .b32 %n; .reg .pred %q; ld.param.u64 %a, [p]; st.relaxed.sys.global.u32 [%a+4], 1; mov.u32 %n, 0;"
+        ptx += b"L: add.u32 %n, %n, 1; st.relaxed.sys.global.u32 [%a+8], %n;"  # not a poll alone, which may not last long
+        ptx += b"ld.relaxed.sys.global.u32 %v, [%a]; setp.eq.u32 %q, %v, 0; @%q bra L; ret; }"
         good(d.cuInit(0)); primary = good(d.cuDevicePrimaryCtxRetain(0)); good(d.cuCtxSetCurrent(primary))
-        a = good(d.cuMemAlloc(8)); good(d.cuMemsetD32(a, 0, 2))
+        a = good(d.cuMemAlloc(12)); good(d.cuMemsetD32(a, 0, 3))
         f = good(d.cuModuleGetFunction(good(d.cuModuleLoadData(ptx)), b"k"))
         one = np.ones(1, np.int32)
 
