@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dsl import environment_variables
 from dsl.launch import toolkit
 
 PACKAGE = "tilelang"
@@ -24,9 +24,7 @@ _ARCH = 90
 def prepare(cache_folder: str) -> Callable[[], None]:
     """Set what TileLang reads when it compiles; returns what undoes it."""
     folder = Path(cache_folder, "tilelang")
-    names = variables(str(folder))
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
+    give_back = environment_variables.replaced(variables(str(folder)))
     library: Any = importlib.import_module(_LIBRARY)
     compiler = getattr(library, "compile_cuda", None)  # it lacks one without NVRTC
     if compiler is not None:
@@ -35,11 +33,7 @@ def prepare(cache_folder: str) -> Callable[[], None]:
     def undo() -> None:
         if compiler is not None:
             library.compile_cuda = compiler
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        give_back()
 
     return undo
 

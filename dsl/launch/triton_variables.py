@@ -14,24 +14,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dsl import environment_variables
+
 _TOOLS = Path(__file__).with_name("triton_tools")
 _PTXAS = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")  # the second is for sm_100 and later
 
 
 def prepare(cache_folder: str) -> Callable[[], None]:
     """Set the variables for this process and what it starts; returns what undoes it."""
-    names = variables(cache_folder, _TOOLS)
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-
-    def undo() -> None:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-    return undo
+    return environment_variables.replaced(variables(cache_folder, _TOOLS))
 
 
 def variables(cache_folder: str, libraries: Path) -> dict[str, str]:

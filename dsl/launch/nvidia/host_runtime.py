@@ -90,7 +90,7 @@ def functions() -> dict[str, Any]:
     table |= {name: _lacking(name, _POINTER) for name in _LACKING_TEXT}
     table |= {name: ctypes.CFUNCTYPE(_INT, *kinds)(globals()[f"_{name}"]) for name, kinds in _OWN.items()}
     own, of_runtime = library.load(), library.runtime()
-    assert own is not None  # else there is no session
+    assert own is not None  # a session has one
     for name in _OF_DEVICE:
         plain = _SAME.get(name, name[1:])
         function = of_runtime[plain] if plain.startswith("cuda") else own.library[plain]

@@ -9,7 +9,6 @@ Source: Quadrants user guide, Compound types.
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from dsl.quadrants.functions.annotations import (
     is_array,
     is_template,
 )
-from dsl.quadrants.functions.struct_types import StructType
+from dsl.quadrants.functions.struct_types import StructType, evaluated
 from dsl.quadrants.memory.field import Field
 from dsl.quadrants.memory.tensor import Tensor, bare_of
 from dsl.quadrants.values import dtypes as types
@@ -108,7 +107,7 @@ class DataclassKind(Parts):
             kinds[field.name] = kind_of(
                 f"{name}.{field.name}",
                 position,
-                _evaluated(field.type, annotation),
+                evaluated(field.name, field.type, annotation, vars(annotation)),
                 f"{where}, field `{field.name}` of `{annotation.__name__}`",
             )
         super().__init__(kinds, self._instance)
@@ -151,18 +150,6 @@ class TensorKind:
     def read(self, value: Any, slots: list, storages: list) -> None:
         bare = bare_of(value)
         self.of(bare).read(bare, slots, storages)
-
-
-def _evaluated(annotation: Any, owner: type) -> Any:
-    """The annotation of a field as an object, where it is text."""
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, vars(sys.modules[owner.__module__]), dict(vars(owner)))
-    except (NameError, SyntaxError, AttributeError) as error:
-        raise QuadrantsSyntaxError.at(
-            f"Invalid type annotation {annotation!r} in `{owner.__name__}`: {error}", "annotate it with an element type"
-        ) from None
 
 
 def kind_of(name: str, position: int, annotation: Any, where: str):

@@ -130,7 +130,7 @@ def dataclass(cls: type) -> StructType:
         raise QuadrantsTypeError.at(f"@qd.dataclass decorates a class, got {described(cls)}", "write it over a class")
     frame = sys._getframe(1)
     annotations = inspect.get_annotations(cls)
-    members = {name: _evaluated(name, part, cls, frame.f_locals) for name, part in annotations.items()}
+    members = {name: evaluated(name, part, cls, frame.f_locals) for name, part in annotations.items()}
     methods = {}
     for name, value in vars(cls).items():
         if name in members:
@@ -148,8 +148,8 @@ def dataclass(cls: type) -> StructType:
     return StructType(cls.__name__, members, methods)
 
 
-def _evaluated(name: str, annotation: Any, cls: type, names: Mapping[str, Any]) -> Any:
-    """An annotation as an object, where it is text."""
+def evaluated(name: str, annotation: Any, cls: type, names: Mapping[str, Any]) -> Any:
+    """The annotation of a member of a class as an object, where it is text. `names`: those known there."""
     if not isinstance(annotation, str):
         return annotation
     try:

@@ -34,7 +34,7 @@ class Tensor:
     `Tensor(impl)` raises TypeError for anything but a bare field or array.
     """
 
-    grad = None  # there is no automatic differentiation here
+    grad = None  # automatic differentiation is not supported
 
     def __init__(self, impl: Dense, layout: tuple[int, ...] | None = None):
         if not isinstance(impl, Dense):
@@ -161,8 +161,8 @@ def tensor(dtype, shape, *, backend=Backend.NDARRAY, layout=None, needs_grad: bo
     """A zeroed tensor of `dtype`, a number, vector or matrix type."""
     compound = hasattr(dtype, "element_shape")
     _refuse_options("qd.tensor", unknown)
-    made = _backend(backend, field, ndarray)(dtype, shape, needs_grad=_needs_grad(dtype, needs_grad))
-    return wrap(made, _layout(layout, made.shape, compound))
+    layout = _layout(layout, len(shape_of(shape, "array")), compound)
+    return wrap(_backend(backend, field, ndarray)(dtype, shape, needs_grad=_needs_grad(dtype, needs_grad)), layout)
 
 
 def matrix_tensor(
@@ -197,7 +197,7 @@ def _needs_grad(dtype: Any, needs_grad: bool) -> bool:
     return bool(needs_grad) and element is not None and element.core.is_float
 
 
-def _layout(layout: Any, shape: Any, compound: bool) -> tuple[int, ...] | None:
+def _layout(layout: Any, rank: int, compound: bool) -> tuple[int, ...] | None:
     """A layout as a tuple, None where the axes are in order."""
     if layout is None:
         return None
@@ -205,7 +205,7 @@ def _layout(layout: Any, shape: Any, compound: bool) -> tuple[int, ...] | None:
         raise WrongType(
             "qd.tensor: layout= is not supported for compound element types", "drop it: it does not change values"
         )
-    axes, rank = tuple(layout), len(shape_of(shape, "array"))
+    axes = tuple(layout)
     if len(axes) != rank:
         raise WrongValue(f"layout has {len(axes)} axes, the shape {rank}", f"name each of {tuple(range(rank))} once")
     if sorted(axes) != list(range(rank)):

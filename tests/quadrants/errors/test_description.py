@@ -11,17 +11,10 @@ import pytest
 
 import dsl.quadrants as qd
 from dsl.core.number.dtypes import Float32, Int32, Uint8
-from dsl.launch import session
 from dsl.quadrants.errors.description import an, described
 from dsl.quadrants.values.printing import Text
 
-
-@pytest.fixture(autouse=True)
-def running():
-    run = session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield run
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def plain(x):

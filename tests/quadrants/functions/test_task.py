@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 import dsl.quadrants as qd
-from dsl.launch import session
 
-
-@pytest.fixture(autouse=True)
-def running():
-    run = session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield run
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def launches(running) -> list[tuple[int, int]]:

@@ -14,13 +14,7 @@ import dsl.quadrants as qd
 from dsl.launch import session
 from dsl.quadrants.runtime import Runtime
 
-
-@pytest.fixture(autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def test_a_builder_places_finalizes_and_destroys():

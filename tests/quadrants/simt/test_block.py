@@ -5,17 +5,10 @@ import pytest
 
 import dsl.quadrants as qd
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
-from dsl.launch import session
 from dsl.launch.call.limits.launch_limits import DivergentCollective
 from dsl.quadrants.errors.errors import QuadrantsCompilationError
 
-
-@pytest.fixture(autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 @qd.kernel

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dsl.quadrants as qd
-from dsl.launch import session
 from dsl.quadrants.syntax import boxes
 from dsl.quadrants.syntax.iterate import Domain
 
@@ -13,12 +12,7 @@ SIDE = 24  # of the arrays that count visits; index 0 of a loop is at LOW
 LOW = 8
 
 
-@pytest.fixture(scope="module", autouse=True)
-def running():
-    run = session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield run
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 @qd.kernel

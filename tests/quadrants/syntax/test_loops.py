@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 
 import dsl.quadrants as qd
-from dsl.launch import session
 from dsl.quadrants.errors.errors import QuadrantsSyntaxError
 
-
-@pytest.fixture(autouse=True)
-def running():
-    run = session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield run
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def blocks(running) -> list[int]:

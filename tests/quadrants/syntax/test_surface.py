@@ -17,7 +17,6 @@ import pytest
 
 import dsl.quadrants as qd
 from dsl.core.diagnosis.unsupported_names import UnsupportedName
-from dsl.launch import session
 from dsl.quadrants.errors import refused_names
 from tests import fork_server
 
@@ -118,12 +117,7 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def public_names() -> dict[str, list[str]]:

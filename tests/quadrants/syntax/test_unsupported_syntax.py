@@ -5,18 +5,10 @@ import textwrap
 
 import pytest
 
-import dsl.quadrants as qd
-from dsl.launch import session
 from dsl.quadrants.errors.errors import QuadrantsSyntaxError
 from dsl.quadrants.syntax.unsupported_syntax import UNSUPPORTED, header
 
-
-@pytest.fixture(autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 HEADERS = {

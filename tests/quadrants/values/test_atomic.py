@@ -7,17 +7,11 @@ import numpy as np
 import pytest
 
 import dsl.quadrants as qd
-from dsl.launch import session
 
 VALUES = [0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 @qd.kernel

@@ -8,9 +8,7 @@ import dsl.quadrants as qd
 TYPES = {"f32": (qd.f32, np.float32, 2e-6), "f64": (qd.f64, np.float64, 1e-14)}
 
 
-@pytest.fixture(autouse=True)
-def started():
-    qd.init(arch=qd.cpu)
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def matrices(n: int, dtype) -> np.ndarray:

@@ -3,16 +3,9 @@
 import pytest
 
 import dsl.quadrants as qd
-from dsl.launch import session
 from dsl.quadrants.errors.errors import QuadrantsTypeError
 
-
-@pytest.fixture(autouse=True)
-def running():
-    run = session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield run
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 def test_vectors_and_matrices_are_of_one_class():

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 import dsl.quadrants as qd
-from dsl.launch import session
 from dsl.quadrants.errors.errors import QuadrantsTypeError
 from dsl.quadrants.values.ops import any_
 
-
-@pytest.fixture(scope="module", autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 @qd.kernel

@@ -9,18 +9,12 @@ import numpy as np
 import pytest
 
 import dsl.quadrants as qd
-from dsl.launch import session
 from dsl.quadrants.values import philox
 
 COUNT = 4096
 
 
-@pytest.fixture(autouse=True)
-def running():
-    session.start("emulator")
-    qd.init(arch=qd.cpu)
-    yield
-    session.stop()
+pytestmark = pytest.mark.usefixtures("running")
 
 
 @qd.kernel
