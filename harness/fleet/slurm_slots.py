@@ -41,7 +41,7 @@ class SlurmPartition:
 
     def __init__(self, target: str, host: Host) -> None:
         self.name, self.host = target, host
-        self.login = Login(host.settings.slurm or "")
+        self.login = Login(host.settings.job.login or "")
         self.cluster = Cluster(self.login, wanted(target, host.settings), host.settings.cache)
         self._closed = threading.Event()
         self._lock = threading.Lock()

@@ -52,7 +52,9 @@ class Login:
         except ssh.CannotConnect as error:
             raise LinkDown(str(error)) from None
         if found is None or not found.is_configured:
-            raise LinkDown(f"slurm = {self.alias!r}: ssh_config has no such host\nfix: name the alias of a login node")
+            raise LinkDown(
+                f"job.login = {self.alias!r}: ssh_config has no such host\nfix: name the alias of a login node"
+            )
         return found
 
     def connect(self) -> tuple[Any, Any]:

@@ -4,13 +4,14 @@
     [p1]                                        [tool.repro.hosts.p1]
     workdir = "~/code/kestrel"                  torch_index = "cu126"
 
-The keys are in MEANINGS.
+The keys are in MEANINGS and MEANINGS_JOB.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import os
 import shlex
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claim.repro_file import KNOWN_KEYS, PROJECT_KEYS
+from harness.terminal import say
 
 MEANINGS = {
     "workdir": "a project on the host to run in, with `uv run --no-sync`; never changed",
@@ -32,15 +34,19 @@ MEANINGS = {
     "gpu": "the number of the GPU to use there (CUDA_VISIBLE_DEVICES)",
     "slots": "how many cases run at once there where it has no GPU",
     "cache": "the folder for what we keep on the host (default ~/.cache/gpu-repro)",
-    "slurm": "of slurm targets: the alias of a login node; without it, this machine is one",
-    "gres": "of slurm targets: passed to sbatch as it is, where the target names none",
-    "constraint": "of slurm targets: passed to sbatch as it is",
-    "time": "of slurm targets: passed to sbatch as it is",
-    "account": "of slurm targets: passed to sbatch as it is",
-    "sbatch": 'of slurm targets: more options of sbatch, as in ["--mem=64G", "--qos=high"]',
-    "array": "of slurm targets: so many jobs at once, at most (default 1)",
     "env": "a table of environment variables for repros and for uv",
+    "job": "of slurm targets: a table of what is asked of Slurm",
 }
+MEANINGS_JOB = {
+    "login": "the alias of a login node; without it, this machine is one",
+    "gres": "passed to sbatch as it is, if the target names none",
+    "constraint": "passed to sbatch as it is",
+    "time": "passed to sbatch as it is",
+    "account": "passed to sbatch as it is",
+    "sbatch": 'more options of sbatch, as in ["--mem=64G", "--qos=high"]',
+    "array": "the number of jobs at once, at most (default 1)",
+}
+_FORMER = {"slurm": "login"} | {key: key for key in MEANINGS_JOB if key != "login"}  # in 0.2 next to the other settings
 
 
 MOST_SLOTS = 64
@@ -49,6 +55,19 @@ _PROJECT_TABLES = "[tool.repro.hosts.NAME] or [tool.repro.pools.NAME]"
 
 class BadSettings(Exception):
     """A file or an option has something that is not a setting; the text names the place and the valid settings."""
+
+
+@dataclasses.dataclass(frozen=True)
+class JobSettings:
+    """What is asked of Slurm."""
+
+    login: str | None = None
+    gres: str | None = None
+    constraint: str | None = None
+    time: str | None = None
+    account: str | None = None
+    sbatch: Sequence[str] = ()
+    array: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +84,8 @@ class Settings:
     gpu: int | None = None
     slots: int | None = None
     cache: str = "~/.cache/gpu-repro"
-    slurm: str | None = None
-    gres: str | None = None
-    constraint: str | None = None
-    time: str | None = None
-    account: str | None = None
-    sbatch: Sequence[str] = ()
-    array: int | None = None
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    job: JobSettings = JobSettings()
     is_listed: bool = False  # by a file, which makes the name a host; an option does not
 
     @property
@@ -92,7 +105,16 @@ class Settings:
         return table | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
 
 
-_TYPES = {"bootstrap": bool, "offline": bool, "gpu": int, "slots": int, "array": int, "sbatch": list, "env": dict}
+_TYPES = {
+    "bootstrap": bool,
+    "offline": bool,
+    "gpu": int,
+    "slots": int,
+    "array": int,
+    "sbatch": list,
+    "env": dict,
+    "job": dict,
+}
 
 
 def user_file() -> Path:
@@ -108,19 +130,20 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
         for host, values in table.items():
             if not isinstance(values, dict):
                 raise BadSettings(f"{path}: {host} = {values!r} is not a host: write a table [{host}]")
-            for key, value in values.items():
-                _check(f"{path}: {host}", key, value)
-                values_by_host.setdefault(host, {})[key] = value
-            values_by_host.setdefault(host, {})
+            values_by_host.setdefault(host, {}).update(_settings(f"{path}: {host}", values))
     listed = set(values_by_host)
     for option in options:
         name, equals, text = option.partition("=")
         host, dot, key = name.rpartition(".")
         if not equals or not dot or not host:
             raise BadSettings(f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel")
-        _check(f"--gpu-set {option}", key, value := _value(key, text))
-        values_by_host.setdefault(host, {})[key] = value
-    settings_by_host = {host: Settings(**values, is_listed=host in listed) for host, values in values_by_host.items()}
+        is_of_job = host.endswith(".job") and key in MEANINGS_JOB
+        host, values = (host[:-4], {"job": {key: _value(key, text)}}) if is_of_job else (host, {key: _value(key, text)})
+        values_by_host.setdefault(host, {}).update(_settings(f"--gpu-set {option}", values))
+    settings_by_host = {}
+    for host, flat in values_by_host.items():
+        job = {key[4:]: flat.pop(key) for key in list(flat) if key.startswith("job.")}
+        settings_by_host[host] = Settings(**flat, job=JobSettings(**job), is_listed=host in listed)
     for host, settings in settings_by_host.items():
         if settings.python and settings.workdir:
             raise BadSettings(f"host {host} has both `python` and `workdir`: keep one")
@@ -166,12 +189,32 @@ def _project_table(path: Path, last: str) -> dict[str, Any]:
     return table
 
 
-def _check(where: str, key: str, value: Any) -> None:
-    if key not in MEANINGS:
-        near = difflib.get_close_matches(key, MEANINGS, 1)
-        keys = "\n".join(f"    {name:14} {meaning}" for name, meaning in MEANINGS.items())
+def _settings(where: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a host in one table: `job.time` is `time` of the table `job`. Raises BadSettings."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if key in _FORMER:
+            _note_former(where, key)
+            flat[f"job.{_FORMER[key]}"] = _checked(where, _FORMER[key], value, MEANINGS_JOB)
+        elif key == "job" and isinstance(value, dict):
+            flat |= {f"job.{name}": _checked(f"{where}: job", name, one, MEANINGS_JOB) for name, one in value.items()}
+        else:
+            flat[key] = _checked(where, key, value, MEANINGS)
+    return flat
+
+
+@functools.cache  # once a process
+def _note_former(where: str, key: str) -> None:
+    say(f"note: {where}: `{key}` is now `job.{_FORMER[key]}`; the old spelling ends with 0.4", sys.stderr)
+
+
+def _checked(where: str, key: str, value: Any, meanings: Mapping[str, str]) -> Any:
+    if key not in meanings:
+        near = difflib.get_close_matches(key, meanings, 1)
+        keys = "\n".join(f"    {name:14} {meaning}" for name, meaning in meanings.items())
         fix = f"write `{near[0]}`; " if near else ""
-        raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings of a host are\n{keys}")
+        what = "of a host" if meanings is MEANINGS else "in the table `job`"
+        raise BadSettings(f"{where}: `{key}` is not a setting\nfix: {fix}the settings {what} are\n{keys}")
     wanted = _TYPES.get(key, str)
     bad_table = wanted is dict and isinstance(value, dict) and not all(isinstance(v, str) for v in value.values())
     bad_list = wanted is list and isinstance(value, list) and not all(str(v).startswith("-") for v in value)
@@ -179,7 +222,8 @@ def _check(where: str, key: str, value: Any) -> None:
     most = {"slots": MOST_SLOTS, "array": sys.maxsize}.get(key)
     bad_count = most is not None and isinstance(value, int) and not 1 <= value <= most
     if type(value) is not wanted or bad_table or bad_list or bad_device or bad_count:
-        raise BadSettings(f"{where}: `{key}` = {value!r}\nfix: it is {MEANINGS[key]}")
+        raise BadSettings(f"{where}: `{key}` = {value!r}\nfix: it is {meanings[key]}")
+    return value
 
 
 def _value(key: str, text: str) -> Any:

@@ -37,36 +37,36 @@ _LENT_NO_MORE = {
 }
 _TO_BLAME = {"OUT_OF_MEMORY": "it used more memory than it asked for", "FAILED": "its script failed"}
 _USED_UP = {
-    "TIMEOUT": "where one case needs longer than the limit, ask for more, by `time`",
-    "OUT_OF_MEMORY": 'ask for more memory, by `sbatch = ["--mem=64G"]`',
+    "TIMEOUT": "where one case needs longer than the limit, ask for more, by `job.time`",
+    "OUT_OF_MEMORY": 'ask for more memory, by `job.sbatch = ["--mem=64G"]`',
 }
 _AWAY = ("unable to contact slurm controller", "socket timed out on send/recv")
 # Reasons for which a job waits for ever, and what to do.
 _NEVER = {
-    "PartitionTimeLimit": "ask for less time than the partition allows, by `time`",
-    "PartitionNodeLimit": "the partition has fewer nodes: ask for less, by `gres`",
+    "PartitionTimeLimit": "ask for less time than the partition allows, by `job.time`",
+    "PartitionNodeLimit": "the partition has fewer nodes: ask for less, by `job.gres`",
     "PartitionDown": "the partition is down: name another",
     "PartitionInactive": "the partition is inactive: name another",
-    "BadConstraints": "no node fits `constraint` and `gres`: see `sinfo -o '%R %f %G'`",
-    "InvalidAccount": "name an account of yours, by `account`: see `sacctmgr show associations user=$USER`",
-    "AccountNotAllowed": "the partition does not take this account: name another, by `account`",
+    "BadConstraints": "no node fits `job.constraint` and `job.gres`: see `sinfo -o '%R %f %G'`",
+    "InvalidAccount": "name an account of yours, by `job.account`: see `sacctmgr show associations user=$USER`",
+    "AccountNotAllowed": "the partition does not take this account: name another, by `job.account`",
     "InvalidQOS": "the account has no such quality of service",
     "QOSNotAllowed": "the partition does not take this quality of service",
     "JobHeldAdmin": "an administrator holds the job: ask them",
     "JobHeldUser": "the job is held: `scontrol release` it",
-    "AssocMaxWallDurationPerJobLimit": "ask for less time than the account allows, by `time`",
-    "QOSMaxWallDurationPerJobLimit": "ask for less time than the quality of service allows, by `time`",
-    "AssocMaxGRESPerJob": "the account allows fewer GPUs a job: ask for less, by `gres`",
-    "QOSMaxGRESPerJob": "the quality of service allows fewer GPUs a job: ask for less, by `gres`",
+    "AssocMaxWallDurationPerJobLimit": "ask for less time than the account allows, by `job.time`",
+    "QOSMaxWallDurationPerJobLimit": "ask for less time than the quality of service allows, by `job.time`",
+    "AssocMaxGRESPerJob": "the account allows fewer GPUs a job: ask for less, by `job.gres`",
+    "QOSMaxGRESPerJob": "the quality of service allows fewer GPUs a job: ask for less, by `job.gres`",
 }
 _ADVICE = (
     ("slurm controller", "Slurm's controller must answer there: see `scontrol ping`"),
     ("partition", "name one of them: {partitions}"),
-    ("account", "name an account of yours, by `account`: see `sacctmgr show associations user=$USER`"),
+    ("account", "name an account of yours, by `job.account`: see `sacctmgr show associations user=$USER`"),
     ("gres", "ask for what the nodes have: {gres}"),
-    ("feature", "no node has this `constraint`: see `sinfo -o '%R %f'`"),
+    ("feature", "no node has this `job.constraint`: see `sinfo -o '%R %f'`"),
     ("node configuration", "no node has that much: they have {gres}"),
-    ("time", "write `time` as Slurm takes it: minutes, or 1-12:30:00"),
+    ("time", "write `job.time` as Slurm takes it: minutes, or 1-12:30:00"),
 )
 
 _LOGIN_SHELL = (
@@ -117,13 +117,13 @@ def wanted(target: str, settings: Settings) -> Wanted:
     """What `slurm:PARTITION[:gres]` asks for; what it leaves out is of the settings."""
     _, _, rest = target.partition(":")
     partition, _, gres = rest.partition(":")
-    chosen = settings.constraint, settings.time, settings.account
+    job = settings.job
     return Wanted(
         partition,
-        gres or settings.gres or "",
-        *(one or "" for one in chosen),
-        more=tuple(settings.sbatch),
-        array=min(settings.array or 1, MOST_ARRAY),
+        gres or job.gres or "",
+        *(one or "" for one in (job.constraint, job.time, job.account)),
+        more=tuple(job.sbatch),
+        array=min(job.array or 1, MOST_ARRAY),
     )
 
 
@@ -298,7 +298,7 @@ class Cluster:
         if said.status == 127 or ("not found" in words.lower() and program in words):
             return (
                 f"there is no {program} on {self.login.where}: {words}\n"
-                'fix: name a login node of the cluster, by `slurm = "ALIAS"`, whose shells have Slurm on PATH'
+                'fix: name a login node of the cluster, by `job.login = "ALIAS"`, whose shells have Slurm on PATH'
             )
         fix = next((text for word, text in _ADVICE if word in words.lower()), "")
         if fix:
@@ -354,12 +354,13 @@ def not_alone() -> Any:
 def settings_of(target: str, by_host: Any) -> Settings:
     """The settings of a target: the settings of `slurm`, changed by the settings of `slurm:PARTITION`."""
     base, own = by_host.get(PREFIX, Settings()), by_host.get(":".join(target.split(":")[:2]), Settings())
-    changed = {
-        one.name: getattr(own, one.name)
-        for one in dataclasses.fields(Settings)
-        if target != PREFIX and getattr(own, one.name) != one.default and getattr(own, one.name)
-    }
-    return dataclasses.replace(base, **changed)
+    return base if target == PREFIX else dataclasses.replace(_over(base, own), job=_over(base.job, own.job))
+
+
+def _over(base: Any, own: Any) -> Any:
+    """The settings `base`, changed by what `own` has."""
+    values = ((one, getattr(own, one.name)) for one in dataclasses.fields(own))
+    return dataclasses.replace(base, **{one.name: value for one, value in values if value and value != one.default})
 
 
 def problems(rows: Sequence[Job]) -> str:

@@ -48,7 +48,7 @@ FROM_OUTSIDE = {  # signals that a program does not get by its own doing
 }
 _AGAIN = (
     "run it again; where memory is short, with fewer cases at once (pytest -n), or in a job of Slurm with more, by "
-    '`sbatch = ["--mem=64G"]`'
+    '`job.sbatch = ["--mem=64G"]`'
 )
 SHOWN_STDERR = 2000
 _RUNNER = re.compile(r'File "([^"]*/)harness/run/(?:runner|supervisor)\.py"')

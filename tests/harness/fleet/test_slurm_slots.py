@@ -15,7 +15,7 @@ from harness import judge
 from harness.fleet.engine import Engine, Events, Task
 from harness.fleet.slurm_slots import SlurmPartition
 from harness.host.hosts import Host
-from harness.host.settings import Settings
+from harness.host.settings import JobSettings, Settings
 from tests.conftest import missing
 from tests.harness.conftest import wait_until
 from tests.harness.fleet import slurm_cluster
@@ -60,7 +60,8 @@ def on_slurm(cluster, tmp_path, monkeypatch):
     engines = []
 
     def start(target, repro, **settings):
-        chosen = {"python": sys.executable, "cache": str(tmp_path / "cache"), "device": "emulator"} | settings
+        chosen = {"python": sys.executable, "cache": str(tmp_path / "cache"), "device": "emulator"}
+        chosen |= {"job": JobSettings(**settings)}
         host = Host(":".join(target.split(":")[:2]), "unknown", settings=Settings(**chosen))
         events = Notes()
         engine = Engine([SlurmPartition(target, host)], events)
@@ -228,7 +229,7 @@ def test_a_machine_without_slurm(on_slurm, write, bare_shell):
     (task,), _ = on_slurm("slurm:gpu", write(WHERE.replace("run(case)", "run(case=1)")))
     assert task.unrun.startswith("slurm:gpu: there is no sbatch on this machine: "), task.unrun
     assert task.unrun.endswith(
-        'fix: name a login node of the cluster, by `slurm = "ALIAS"`, whose shells have Slurm on PATH'
+        'fix: name a login node of the cluster, by `job.login = "ALIAS"`, whose shells have Slurm on PATH'
     )
 
 

@@ -29,4 +29,4 @@ def test_a_login_node_that_is_not_a_host(on_host):
     on_host()
     with pytest.raises(LinkDown) as error:
         Login("nowhere").run(["true"])
-    assert str(error.value) == "slurm = 'nowhere': ssh_config has no such host\nfix: name the alias of a login node"
+    assert str(error.value) == "job.login = 'nowhere': ssh_config has no such host\nfix: name the alias of a login node"

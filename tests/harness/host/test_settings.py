@@ -1,9 +1,11 @@
 """Settings of hosts: where they come from, and the errors for invalid ones."""
 
+import dataclasses
+
 import pytest
 
 from harness.host import settings
-from harness.host.settings import BadSettings, Settings, load
+from harness.host.settings import BadSettings, JobSettings, Settings, load
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +27,28 @@ def test_the_later_wins_key_by_key(user, tmp_path):
     assert found["p1"].variables == {"CUDA_VISIBLE_DEVICES": "3"}
 
 
+def test_what_is_asked_of_slurm_has_its_own_table(user, tmp_path, capsys):
+    user.write_text('[slurm]\ncache = "/a"\n[slurm.job]\nlogin = "login"\ntime = "10"\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.repro.hosts.slurm]\njob.time = "20"\n')
+    found = load(tmp_path, ["slurm.job.sbatch=--mem=64G --qos=high", "slurm:gpu.job.array=8"])
+    job = JobSettings(login="login", time="20", sbatch=["--mem=64G", "--qos=high"])
+    assert found["slurm"] == Settings(cache="/a", job=job, is_listed=True)
+    assert found["slurm:gpu"] == Settings(job=JobSettings(array=8))
+    assert capsys.readouterr().err == ""
+
+
+def test_the_former_keys_of_slurm_work_with_a_note(user, tmp_path, capsys):
+    user.write_text('[slurm]\nslurm = "login"\ntime = "10"\n')
+    for _ in range(2):
+        found = load(tmp_path, ["slurm.array=8"])
+    assert found["slurm"] == Settings(job=JobSettings(login="login", time="10", array=8), is_listed=True)
+    assert capsys.readouterr().err.splitlines() == [
+        f"note: {user}: slurm: `slurm` is now `job.login`; the old spelling ends with 0.4",
+        f"note: {user}: slurm: `time` is now `job.time`; the old spelling ends with 0.4",
+        "note: --gpu-set slurm.array=8: `array` is now `job.array`; the old spelling ends with 0.4",
+    ]
+
+
 def test_no_files(tmp_path):
     assert load(tmp_path) == {}
 
@@ -35,7 +59,10 @@ WRONG = {
     "[p1]\ndevice = 'gpu'": '{user}: p1: `device` = \'gpu\'\nfix: it is "emulator" or "cuda"',
     "[p1]\nenv = { A = 1 }": "{user}: p1: `env` = {'A': 1}\nfix: it is a table of environment variables",
     "[p1]\nslots = 0": "{user}: p1: `slots` = 0\nfix: it is how many cases run at once there where it has no GPU",
-    "[p1]\narray = -1": "{user}: p1: `array` = -1\nfix: it is of slurm targets: so many jobs at once, at most (default 1)",
+    "[a.job]\narray = -1": "{user}: a: job: `array` = -1\nfix: it is the number of jobs at once, at most (default 1)",
+    "[a.job]\ntimes = '1'": "{user}: a: job: `times` is not a setting\nfix: write `time`; the settings in the table `job`",
+    "[a.job]\ncache = '/x'": "{user}: a: job: `cache` is not a setting\nfix: the settings in the table `job` are",
+    "[a]\njob = 'x'": "{user}: a: `job` = 'x'\nfix: it is of slurm targets: a table of what is asked of Slurm",
     "p1 = 'box'": "{user}: p1 = 'box' is not a host: write a table [p1]",
     "[p1]\npython = 'a'\nworkdir = 'b'": "host p1 has both `python` and `workdir`: keep one",
     "[p1": "{user}: ",
@@ -79,7 +106,8 @@ def test_a_setting_that_no_project_has(tmp_path, line, key, fix):
 
 
 def test_every_setting_is_explained():
-    assert {*settings.MEANINGS, "is_listed"} == {field.name for field in settings.dataclasses.fields(Settings)}
+    assert {*settings.MEANINGS, "is_listed"} == {field.name for field in dataclasses.fields(Settings)}
+    assert {*settings.MEANINGS_JOB} == {field.name for field in dataclasses.fields(JobSettings)}
 
 
 def test_environments():
