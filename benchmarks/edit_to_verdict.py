@@ -1,4 +1,4 @@
-"""Edit-to-verdict of one repro on the embedded device, and the cost of `import torch` alone; least seconds.
+"""Edit-to-verdict of one repro on the emulator, and the cost of `import torch` alone; least seconds.
 
     uv run python benchmarks/edit_to_verdict.py [--runs 5] [--json FILE] [REPRO]
 

@@ -4,10 +4,10 @@
 
 Each function is one kernel, `out[i] = cute.math.f(x[i])`, compiled by both without fastmath for sm_90a. `ulp`: the
 greatest error of the samples (seeded, over the floats where the result is finite) against the C library's double, on
-the embedded device, where an approximate instruction gives one of the results that the PTX ISA allows.
+the emulator, where an approximate instruction gives one of the results that the PTX ISA allows.
 `SASS`: instructions of the kernel as ptxas makes them, beyond the instructions of a kernel that only copies; rare
 branches and subroutines count. `F64`: instructions of doubles among them. `M/s`: elements a second of CPU time on the
-embedded device, 2**20 of them.
+emulator, 2**20 of them.
 """
 
 from __future__ import annotations
