@@ -1,5 +1,5 @@
 """Builds the C++ of this project: the emulator's runtime, a shared library for each level of x86-64, libcuda.so.1 of
-the embedded device (dsl/driver), and a CUDA runtime on it (dsl/driver/runtime) for each release of CUDA.
+the emulator (dsl/driver), and a CUDA runtime on it (dsl/driver/runtime) for each release of CUDA.
 
 The name of a library has the digest of all that it was made from, so a library is never older than its sources. This
 file imports nothing of the package: it runs while the package is being built, too.
@@ -54,7 +54,7 @@ def level_of(flags: set[str]) -> str:
     """The highest of LEVELS that a CPU with these flags of /proc/cpuinfo has. Raises BuildError below the lowest."""
     if not flags >= {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}:
         raise BuildError(
-            "the embedded device needs a CPU with AVX2 and FMA (x86-64-v3), which this machine does not have"
+            "the emulator needs a CPU with AVX2 and FMA (x86-64-v3), which this machine does not have"
         )
     return LEVELS[flags >= {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}]
 

@@ -315,7 +315,7 @@ def _has_no_model(trial: Trial) -> Verdict | None:
     repro = trial.case.repro
     if not repro.is_modelled or not trial.has_outputs or repro.allowed:
         return None
-    text = "no golden has the outcomes that the memory model allows, and only the embedded device finds them\n"
+    text = "no golden has the outcomes that the memory model allows, and only the emulator finds them\n"
     return trial.verdict(
         "fail", NO_GOLDEN, f"{text}fix: repro run {repro.path.name} --update-goldens, and then here again"
     )

@@ -1,4 +1,4 @@
-"""One program under two compilers on the embedded device: ours, and NVIDIA's (`python -m dsl --compiler nvidia`).
+"""One program under two compilers on the emulator: ours, and NVIDIA's (`python -m dsl --compiler nvidia`).
 
     ours, theirs = second_opinion.both(path, ["--some", "argument"])
     assert ours.output == theirs.output

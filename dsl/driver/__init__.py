@@ -1,4 +1,4 @@
-"""The CUDA driver of the embedded device: libcuda.so.1 in C++, and the helper process that runs kernels for it.
+"""The CUDA driver of the emulator: libcuda.so.1 in C++, and the helper process that runs kernels for it.
 
 A program that loads the library needs no Python. The helper is a process of this project's Python (`helper`), and
 `messages` has what the two tell each other.

@@ -1,4 +1,4 @@
-"""The environment in which programs find the embedded device's libcuda.so.1, and their compilers give it PTX."""
+"""The environment in which programs find the emulator's libcuda.so.1, and their compilers give it PTX."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _LABEL = "memory allocated through the CUDA driver"
 
 
 class HelperDevice(answers.Answers):
-    """The embedded device of one program."""
+    """The emulator of one program."""
 
     def __init__(self, channel: Channel, address: int, file: int, process: int) -> None:
         arena.map_at(address, file)

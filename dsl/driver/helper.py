@@ -1,4 +1,4 @@
-"""The helper process of a program that uses libcuda.so.1 of the embedded device: it translates PTX and runs kernels.
+"""The helper process of a program that uses libcuda.so.1 of the emulator: it translates PTX and runs kernels.
 
 python -m dsl.driver.helper ADDRESS PROCESS LIBRARY: where device memory is mapped (hexadecimal), the program's process
 id and its libcuda.so.1. File 3 is a socket to the program, file 4 the device memory, and file 5 wakes the helper, which

@@ -50,7 +50,7 @@ Vector<Count> missing;
     at += (u64)more;
   }
   text[at] = 0;
-  tell("the embedded device does not have: %s. The calls answered CUDA_ERROR_NOT_SUPPORTED (801)", text);
+  tell("the emulator does not have: %s. The calls answered CUDA_ERROR_NOT_SUPPORTED (801)", text);
 }
 
 }  // namespace

@@ -283,7 +283,7 @@ class Array:
 
 
 def make_array_view(tensor: Tensor, *, dtype: type[Numeric] | None = None, bounds_check: bool = False) -> Array:
-    """The array of a tensor's elements. `bounds_check` is not needed: the embedded device checks every access."""
+    """The array of a tensor's elements. `bounds_check` is not needed: the emulator checks every access."""
     return Array(tensor, dtype=dtype)
 
 

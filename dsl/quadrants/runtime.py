@@ -18,7 +18,7 @@ from dsl.quadrants.values import dtypes as types
 
 
 class Arch:
-    """A target: `cpu` is the embedded device, `cuda` and `gpu` the machine's GPU (or what the run maps it to)."""
+    """A target: `cpu` is the emulator, `cuda` and `gpu` the machine's GPU (or what the run maps it to)."""
 
     def __init__(self, name: str):
         self.name = name

@@ -1,6 +1,6 @@
 """Claims about what the PTX memory model allows: `allowed = "model"`.
 
-The embedded device finds all outcomes; the golden keeps them, for each output a list of values. On another device each
+The emulator finds all outcomes; the golden keeps them, for each output a list of values. On another device each
 outcome must be among those in the golden.
 """
 

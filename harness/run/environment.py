@@ -50,7 +50,7 @@ _FIX |= {
     errno.ENFILE: _FIX[errno.EMFILE],
 }
 _NO_DRIVER, _LOOK_AT_GPU = "the CUDA driver is missing, or does not work", "look at the output of `nvidia-smi` there"
-_ASK_FOR_LESS = "ask for less memory: the embedded device has the memory of this machine"
+_ASK_FOR_LESS = "ask for less memory: the emulator has the memory of this machine"
 _DRIVER_WORDS = (
     r"Found no NVIDIA driver|no NVIDIA GPU|driver version is insufficient|CUDA driver initialization failed|"
     r"no CUDA-capable device|No CUDA GPUs are available|forward compatibility was attempted"
@@ -73,7 +73,7 @@ _DEEP = 20
 def trouble(error: BaseException, path: str, needs: Sequence[str] = (), on_gpu: bool = True) -> str:
     """The error of the machine and what to do, if that is why a repro ended; else ''.
 
-    `path`: the repro's file. `needs`: the requirements in its block. `on_gpu`: the device is not the embedded one.
+    `path`: the repro's file. `needs`: the requirements in its block. `on_gpu`: the device is a GPU.
     """
     for one in _behind(error):
         if not _raised_by(one, path):
@@ -129,7 +129,7 @@ def _named(error: BaseException, path: str, needs: Sequence[str]) -> str:
 
 
 def _of_device(error: BaseException, on_gpu: bool) -> str:
-    """An error of a device that is about the device; on the embedded device a lack of memory, or a call to a driver."""
+    """An error of a device that is about the device; on the emulator a lack of memory, or a call to a driver."""
     text, name = f"{type(error).__name__}: {error}", device_error(error)
     if on_gpu and (name in _DEVICE or _is_of_driver(error, text)):
         return f"{'the device cannot be used' if name in _DEVICE else _NO_DRIVER}: {text}\nfix: {_LOOK_AT_GPU}"
@@ -137,7 +137,7 @@ def _of_device(error: BaseException, on_gpu: bool) -> str:
         return f"there is too little memory: {text}\nfix: {_ASK_FOR_LESS}"
     if _is_of_driver(error, text):
         return (
-            f"the embedded device does not answer this function: {text}\n"
+            f"the emulator does not answer this function: {text}\n"
             "fix: leave the function out, or run the repro on a GPU (--gpu-host NAME)"
         )
     return ""

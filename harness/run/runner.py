@@ -398,7 +398,7 @@ def _in_every_order(job: dict[str, Any], session: Any) -> dict[str, Any]:
 
 
 def _numba_helper(job: dict[str, Any]) -> Any:
-    """Let Numba use the embedded device. Raises Unavailable for an option that it cannot have."""
+    """Let Numba use the emulator. Raises Unavailable for an option that it cannot have."""
     try:
         return numba_program.begin(job)
     except cuda_program.NotForPrograms as error:

@@ -74,7 +74,7 @@ def test_a_function_may_demand_a_cluster(run):
 
 def test_attributes_of_launches_that_are_not_known_are_named(run):
     text = run(ADD + CONFIG + "attribute.id = 13; TELL(cuLaunchKernelEx(&config, add, params, NULL));")
-    assert "NULL): 801\n" in text and "the embedded device does not have: the launch attribute 13" in text
+    assert "NULL): 801\n" in text and "the emulator does not have: the launch attribute 13" in text
 
 
 @pytest.mark.parametrize("seed", ["0", "3"])

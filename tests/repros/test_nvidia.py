@@ -1,7 +1,7 @@
 """Every repro under nvidia-cutlass-dsl: it ends as it claims, its PTX has what the CHECK-PTX lines require, and its
 outputs are expected() and the golden, which our compiler gave: `pytest --compiler nvidia repros`, a test a case.
 
-No GPU takes part: NVIDIA's compiler makes the PTX, and the embedded device executes it (dsl/launch/nvidia/hook.py).
+No GPU takes part: NVIDIA's compiler makes the PTX, and the emulator executes it (dsl/launch/nvidia/hook.py).
 """
 
 import pytest

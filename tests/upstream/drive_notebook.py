@@ -20,7 +20,7 @@ import types
 
 
 class _Printed(io.TextIOBase):
-    """Standard output of Python code; what the embedded device prints goes to the program's stream instead."""
+    """Standard output of Python code; what the emulator prints goes to the program's stream instead."""
 
     def __init__(self):
         self.parts: list[str] = []

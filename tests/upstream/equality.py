@@ -1,6 +1,6 @@
 """Run programs of NVIDIA/cutlass under this compiler and NVIDIA's compiler, on the same device, and compare in bits.
 
-The repository is not part of this one: clone it and name its folder. The embedded device runs the kernels of both. The
+The repository is not part of this one: clone it and name its folder. The emulator runs the kernels of both. The
 values that each launch leaves in device memory must have the same bits. If nothing is left there, the text that is
 printed must be the same by the rules of compare.py; lines that hold a time or a rate are left out. A program that
 chooses a kernel by its time is not compared.

@@ -1,4 +1,4 @@
-"""Run NVIDIA's Hopper programs, compiled by NVIDIA's own compiler or by ours, on the embedded device: under three
+"""Run NVIDIA's Hopper programs, compiled by NVIDIA's own compiler or by ours, on the emulator: under three
 schedules, and with the checks for races; print the outcomes as the tables of docs/conformance.md.
 
 NVIDIA/cutlass is not part of this repository: clone it and name its folder. Each program checks itself against torch.

@@ -1,8 +1,8 @@
-"""Run programs of NVIDIA/cutlass, unmodified, on this compiler and its embedded device.
+"""Run programs of NVIDIA/cutlass, unmodified, on this compiler and the emulator.
 
 The repository is not part of this one: clone it and name its folder. Each program runs in a separate process with a
 time limit. Notebooks are compared, line by line, with the output that NVIDIA saved in them. If that differs, or nothing
-was saved, the output of NVIDIA's installed compiler counts, which runs them on the embedded device too (python -m dsl
+was saved, the output of NVIDIA's installed compiler counts, which runs them on the emulator too (python -m dsl
 --compiler nvidia).
 """
 
@@ -292,7 +292,7 @@ def _expected(path: Path, program: Program, limit_s: float) -> tuple[list[str] |
 
 
 def _printed_by_nvidia(path: Path, limit_s: float) -> list[str]:
-    """The output of each cell under NVIDIA's compiler and on the embedded device; fewer cells if one fails."""
+    """The output of each cell under NVIDIA's compiler and on the emulator; fewer cells if one fails."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "theirs.jsonl"
         command = _ours(HERE / "drive_notebook.py", path, results, compiler="nvidia")

@@ -68,7 +68,7 @@ def test_images_that_a_sample_loads(tmp_path):
         ),
         (
             1,
-            "gpu-repro: the embedded device does not have: cuA; cuB. The calls answered CUDA_ERROR_NOT_SUPPORTED (801)\n",
+            "gpu-repro: the emulator does not have: cuA; cuB. The calls answered CUDA_ERROR_NOT_SUPPORTED (801)\n",
             ("refused", "`cuA; cuB` is missing"),
         ),
     ],

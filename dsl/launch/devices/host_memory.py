@@ -1,4 +1,4 @@
-"""Pageable memory of the host that kernels get: the embedded device can access it, and a GPU cannot.
+"""Pageable memory of the host that kernels get: the emulator can access it, and a GPU cannot.
 
 Managed, pinned and mapped memory is known to the device, as memory of the GPU is.
 """

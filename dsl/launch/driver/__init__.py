@@ -1,1 +1,1 @@
-"""The CUDA driver and runtime APIs of the embedded device, in a libcuda.so.1 that the real cuda.bindings load."""
+"""The CUDA driver and runtime APIs of the emulator, in a libcuda.so.1 that the real cuda.bindings load."""

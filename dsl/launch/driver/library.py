@@ -1,4 +1,4 @@
-"""Let the real cuda.bindings use the embedded device: its driver, and the CUDA runtime on top of it.
+"""Let the real cuda.bindings use the emulator: its driver, and the CUDA runtime on top of it.
 
 `dlopen("libcuda.so.1")` gives a library that is already in the process, so ours (dsl/driver) is loaded before anybody
 calls one. The runtime inside cuda.bindings is linked into it and wants NVIDIA's driver, so functions of our

@@ -177,7 +177,7 @@ def _hash_table(names: int) -> bytes:
 def path_of(soname: str, names: Sequence[str]) -> str:
     """A path to load the library by, in memory; dlopen(soname) finds it once it is loaded. Raises NoSharedObject."""
     if platform.machine() != "x86_64":
-        raise NoSharedObject(f"{soname} of the embedded device must run on x86_64, got {os.uname()[4]}")
+        raise NoSharedObject(f"{soname} of the emulator must run on x86_64, got {os.uname()[4]}")
     file = os.memfd_create(soname, os.MFD_CLOEXEC)
     _files.append(file)
     os.write(file, image(soname, names))

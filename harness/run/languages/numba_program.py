@@ -1,4 +1,4 @@
-"""Numba on the embedded device: it looks for libcuda.so.1 itself, and gets the one of `dsl.driver`.
+"""Numba on the emulator: it looks for libcuda.so.1 itself, and gets the one of `dsl.driver`.
 
 It runs next to the repro (standard library only).
 """

@@ -38,7 +38,7 @@ def claim(project):
 
 @pytest.fixture
 def golden(claim):
-    """Its golden, once it is accepted on the embedded device."""
+    """Its golden, once it is accepted on the emulator."""
     assert main(["run", str(claim), "--update-goldens"]) == 0
     return claim.parent / "goldens" / "one" / "default.json"
 
@@ -82,7 +82,7 @@ def test_a_gpu_must_stay_within_the_model(golden, claim):
 
 def test_a_gpu_alone_cannot_make_the_golden(claim):
     verdict = by_a_gpu(claim, [0, 1])
-    assert verdict.status == "fail" and "only the embedded device finds them\nfix: repro run one.py" in verdict.text
+    assert verdict.status == "fail" and "only the emulator finds them\nfix: repro run one.py" in verdict.text
 
 
 def test_another_word_is_refused(write):

@@ -61,6 +61,7 @@ def on_slurm(cluster, tmp_path, monkeypatch):
 
     def start(target, repro, **settings):
         chosen = {"python": sys.executable, "cache": str(tmp_path / "cache"), "device": "emulator"}
+        chosen |= {key: settings.pop(key) for key in ("cache",) if key in settings}
         chosen |= {"job": JobSettings(**settings)}
         host = Host(":".join(target.split(":")[:2]), "unknown", settings=Settings(**chosen))
         events = Notes()

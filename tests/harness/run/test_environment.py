@@ -42,7 +42,7 @@ FAILURES = {  # name: (the repro's body, the first words of the message, a part 
                   "a library cannot be loaded: OSError: libcuda-no-such.so.1: cannot open shared object file", "install"),
     "torch's driver": ("def run(): raise_it()\n\nexec(compile(\"def raise_it(): raise RuntimeError('Found no NVIDIA driver "
                        "on your system.')\", 'torch/cuda.py', 'exec'))",
-                       "the embedded device does not answer this function: RuntimeError: Found no NVIDIA", "on a GPU"),
+                       "the emulator does not answer this function: RuntimeError: Found no NVIDIA", "on a GPU"),
     "behind a library's": ("import os\nexec(compile('''def compile_it():\n  try: os.open({small!r} + '/file', "
                            "os.O_RDWR | os.O_CREAT); os.posix_fallocate(os.open({small!r} + '/f', 66), 0, 1 << 22)\n  "
                            "except OSError as e: raise RuntimeError('compile failed') from e''', 'lib.py', 'exec'))\n"
@@ -226,14 +226,14 @@ def _device_error(name: str) -> Exception:
             RuntimeError("Found no NVIDIA driver on your system."),
             "the CUDA driver is missing, or does not work: RuntimeError: Found no NVIDIA driver on your system.\n"
             "fix: look at the output of `nvidia-smi` there",
-            "the embedded device does not answer this function: RuntimeError: Found no NVIDIA driver on your system.\n"
+            "the emulator does not answer this function: RuntimeError: Found no NVIDIA driver on your system.\n"
             "fix: leave the function out, or run the repro on a GPU (--gpu-host NAME)",
         ),
         (
             _device_error("CUDA_ERROR_OUT_OF_MEMORY"),
             "the device cannot be used: DeviceError: no\nfix: look at the output of `nvidia-smi` there",
             "there is too little memory: DeviceError: no\n"
-            "fix: ask for less memory: the embedded device has the memory of this machine",
+            "fix: ask for less memory: the emulator has the memory of this machine",
         ),
         (
             _device_error("CUDA_ERROR_NOT_INITIALIZED"),

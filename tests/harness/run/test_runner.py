@@ -1,4 +1,4 @@
-"""Repros whose kernels CUDA's own functions launch: they run on the embedded device, and faults are their outcomes."""
+"""Repros whose kernels CUDA's own functions launch: they run on the emulator, and faults are their outcomes."""
 
 from importlib.resources import files
 

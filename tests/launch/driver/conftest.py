@@ -1,4 +1,4 @@
-"""Programs that use the embedded device through the real cuda.bindings."""
+"""Programs that use the emulator through the real cuda.bindings."""
 
 import textwrap
 

@@ -15,7 +15,7 @@ def test_missing_functions_are_named_when_the_program_ends(tmp_path):
     command = [sys.executable, "-m", "dsl", "--device", "emulator", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.stdout == "CUDA_SUCCESS NOT_SUPPORTED\n"
-    assert "the embedded device does not have: cuMemCreate" in done.stderr
+    assert "the emulator does not have: cuMemCreate" in done.stderr
 
 
 def test_graphs_of_streams(program):

@@ -1,4 +1,4 @@
-"""NVIDIA's compiler on the embedded device: programs give the same results as under ours, or state why not.
+"""NVIDIA's compiler on the emulator: programs give the same results as under ours, or state why not.
 
 Modules tested here: dsl/launch/nvidia/tensors.py.
 """

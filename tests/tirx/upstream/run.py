@@ -1,4 +1,4 @@
-"""Run TVM's own test files of this subset, unmodified, through the alias on the embedded device.
+"""Run TVM's own test files of this subset, unmodified, through the alias on the emulator.
 
 The repository is not part of this one: clone it at v0.26.0 and name its folder. Every case must pass, with its numpy
 reference where it has one, unless left_out.toml names it with a reason.

@@ -1,4 +1,4 @@
-"""`torch.compile` on the embedded device: what it returns runs uncompiled.
+"""`torch.compile` on the emulator: what it returns runs uncompiled.
 
 torch would write kernels for a GPU that is not there, of tensors that are in host memory. It has a word for this, the
 stance `force_eager`: the functions and modules that `torch.compile` returns are torch's own, and call what they wrap.
@@ -23,7 +23,7 @@ class Uncompiled:
             if not self._is_set:
                 self._is_set = True
                 self._torch.compiler.set_stance("force_eager")
-                text = "torch.compile: functions run uncompiled on the embedded device (torch's stance `force_eager`)"
+                text = "torch.compile: functions run uncompiled on the emulator (torch's stance `force_eager`)"
                 warnings.warn(text, stacklevel=2)
             return self._real(*arguments, **options)
 

@@ -1,4 +1,4 @@
-"""torch's graphs on the embedded device: `torch.cuda.graph` writes down launches and torch's operations, `replay` makes
+"""torch's graphs on the emulator: `torch.cuda.graph` writes down launches and torch's operations, `replay` makes
 them again on the same memory.
 
 As on a GPU, what is written down does not run: when the capture ends, a kernel has written nothing, and an operation
@@ -216,14 +216,14 @@ def stand_ins(torch: ModuleType, device: Any, mapped: Tensors) -> Iterator[tuple
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
-            raise NotImplementedError(f"torch.cuda.CUDAGraph.{name} is not part of the embedded device")
+            raise NotImplementedError(f"torch.cuda.CUDAGraph.{name} is not part of the emulator")
 
     class graph(contextlib.ContextDecorator):
         """`with torch.cuda.graph(g):` captures into `g`."""
 
         def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global", **options):
             if wrong := {name for name, value in options.items() if value}:
-                raise NotImplementedError(f"torch.cuda.graph: `{min(wrong)}` is not part of the embedded device")
+                raise NotImplementedError(f"torch.cuda.graph: `{min(wrong)}` is not part of the emulator")
             self.cuda_graph, self._pool, self._mode = cuda_graph, pool, capture_error_mode
 
         def __enter__(self) -> None:

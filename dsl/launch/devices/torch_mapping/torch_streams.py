@@ -1,4 +1,4 @@
-"""torch's streams and events on the embedded device, whose one stream is always empty: launches return when done."""
+"""torch's streams and events on the emulator, whose one stream is always empty: launches return when done."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_compiled_functions_run_uncompiled(double):
         functions = [
             torch.compile(lambda x: op(x).sin() + 1, fullgraph=True, mode="max-autotune") for op in (twice, Twice.apply)
         ]
-    assert sum("functions run uncompiled on the embedded device" in str(each.message) for each in warned) <= 1
+    assert sum("functions run uncompiled on the emulator" in str(each.message) for each in warned) <= 1
     expected_x = torch.arange(8.0, requires_grad=True)
     expected = (expected_x * 2).sin() + 1
     expected.sum().backward()

@@ -1,4 +1,4 @@
-"""torch's products of half precision on the embedded device equal the ones of its tensor cores, bit for bit."""
+"""torch's products of half precision on the emulator equal the ones of its tensor cores, bit for bit."""
 
 import numpy as np
 import pytest
