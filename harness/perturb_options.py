@@ -20,7 +20,7 @@ DELAYS_HELP = (
 SCHEDULE_HELP = (
     "run threads by this schedule of the emulator, as --check schedules prints it: `7: 0-4 19` or @FILE with one"
 )
-_SCHEDULE = re.compile(r"\s*(?:[1-9]\d*|pauses(?=:))\s*(?::(?:\s+\d+(?:-\d+)?)*)?\s*\Z")
+_SCHEDULE = r"\s*(?:[1-9]\d*|pauses(?=:))\s*(?::(?:\s+\d+(?:-\d+)?)*)?\s*\Z"
 CAPSULE_HELP = (
     "record each case N times more, under the delays of the seeds 1 to N; so claims of races can be replayed too"
 )
@@ -48,7 +48,7 @@ def wanted(runs: int | None, delays: str | None = None, schedule: str | None = N
         raise UsageError("--schedule and delays are given: each sets the order of threads, so leave one of them out")
     if schedule is not None:
         text = _text("--schedule", schedule, "a schedule")
-        if not _SCHEDULE.match(text):
+        if not re.match(_SCHEDULE, text):
             raise UsageError(
                 f"--schedule must be like `7`, `7: 0-4 19` or `pauses: 3`, with a seed above 0, got `{text.strip()}`"
             )

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from harness import compiler_name
-from harness.claim import case_id
-from harness.claim.case_id import CaseId
+from harness.claim import SUFFIXES
 from harness.errors import NoDevice, UsageError
 from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.perturb_options import PERTURB_HELP, wanted
 from harness.terminal import printable, say
 
 if TYPE_CHECKING:
+    from harness.claim.case_id import CaseId
     from harness.claim.repro_file import Case, Repro
     from harness.host.hosts import Host
     from harness.run.progress import Live
@@ -65,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gpu-compiler",
         "--compiler",
         dest="compiler",
-        type=compiler_name.typed,
+        type=_compiler_name,
         action="append",
         metavar="NAME",
         help="compile repros with ours (default), nvidia (the nvidia-cutlass-dsl installed where they "
@@ -132,9 +131,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     _DEFAULTS.update({one.dest: one.attrs().get("default") for one in group.options})
 
 
+def _compiler_name(text: str) -> str:
+    from harness import compiler_name  # noqa: PLC0415
+
+    return compiler_name.typed(text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     option = config.option
-    option.keyword = case_id.keyword(option.keyword or "")
+    if option.keyword:
+        from harness.claim import case_id  # noqa: PLC0415
+
+        option.keyword = case_id.keyword(option.keyword)
     ids = _ids(config)
     if not hasattr(option, "gpu_default_host"):  # a worker of xdist has it from the controller
         option.gpu_default_host = None if option.gpu_host else "embedded"  # of arguments that name no host
@@ -188,6 +196,10 @@ def _ids(config: pytest.Config) -> dict[str, CaseId]:
     """Which arguments are ids of cases of repros; what they leave out or name besides is asked for."""
     folder = config.invocation_params.dir
     texts = [text for text in config.args if "::" in text and _holds_repro(folder / text.partition("::")[0])]
+    if not texts:
+        return {}
+    from harness.claim import case_id  # noqa: PLC0415
+
     return {text: case_id.parse(text) for text in texts}
 
 
@@ -271,12 +283,10 @@ class _Controller:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, Any, Any]:
-    from harness.claim.languages import SUFFIXES  # noqa: PLC0415
-
     collected = yield
-    if file_path.suffix not in SUFFIXES or file_path.name == "conftest.py" or not _holds_repro(file_path):
+    if file_path.suffix not in SUFFIXES or file_path.name == "conftest.py":
         return collected
-    if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
+    if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")) or not _holds_repro(file_path):
         return collected
     return [ReproFile.from_parent(parent, path=file_path)]  # and not also as a test module, which would import it
 
@@ -360,6 +370,8 @@ class ReproItem(pytest.Item):
 
     def __init__(self, *, host: Host, case: Case, **kw: Any) -> None:
         super().__init__(**kw)
+        from harness.claim import case_id  # noqa: PLC0415
+
         self.host, self.case = host, case
         short_id = case_id.name(self.nodeid.partition("::")[0], case.name)
         self.extra_keyword_matches |= {case_id.keyword(self.nodeid), case_id.keyword(short_id)}

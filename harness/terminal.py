@@ -11,7 +11,7 @@ import re
 import sys
 from typing import Any, TextIO
 
-_MARKUP = re.compile(r"[\\`*\[\]<>|#&~@$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_MARKUP = r"(?i)[\\`*\[\]<>|#&~@$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\."  # compiled when it is used
 _KEPT = "\n\t"
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # shown as nothing, though they count as letters or marks
 
@@ -36,12 +36,12 @@ def printable(text: str) -> str:
     return text.replace("\r\n", "\n").translate(_SPELLING)
 
 
-_COLOUR = re.compile(r"(\x1b\[[0-9;]*m|\r)")
+_COLOUR = r"(\x1b\[[0-9;]*m|\r)"
 
 
 def printable_with_colours(text: str) -> str:
     """The same for what a program prints live: colours and the return to a line's start are kept."""
-    return "".join(part if number % 2 else printable(part) for number, part in enumerate(_COLOUR.split(text)))
+    return "".join(part if number % 2 else printable(part) for number, part in enumerate(re.split(_COLOUR, text)))
 
 
 def one_line(text: str) -> str:
@@ -51,7 +51,7 @@ def one_line(text: str) -> str:
 
 def markdown(text: str) -> str:
     """One line of text as Markdown shows it, also in a cell of a table: nothing in it is markup, a link or HTML."""
-    return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))
+    return re.sub(_MARKUP, lambda match: f"\\{match[0]}", one_line(text))
 
 
 class OutputFailed(OSError):

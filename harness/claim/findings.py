@@ -40,7 +40,7 @@ NOTES_HELP = (
     "again, for a minute a case at most"
 )
 NOTES_S = 60.0
-_SCHEDULES = re.compile(r"schedules(?:=(\d+(?:\.\d*)?))?\Z")
+_SCHEDULES = r"schedules(?:=(\d+(?:\.\d*)?))?\Z"  # compiled when it is used: pytest imports this at every start
 _SCHEDULES_S = 10.0  # of a case
 
 GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or GPU_REPRO_GPU_MODEL)"
@@ -53,7 +53,7 @@ class BadChecks(Exception):
 def checks(text: str) -> tuple[str, ...]:
     """The checks that a text names: `race,undefined`, `all` or `none`. Raises BadChecks."""
     names = [each.strip() for each in text.split(",")]
-    names = ["all" if _SCHEDULES.match(each) else each for each in names] if len(names) == 1 else names
+    names = ["all" if re.match(_SCHEDULES, each) else each for each in names] if len(names) == 1 else names
     if names == ["all"] or names == ["none"]:
         return tuple(SOUGHT) if names == ["all"] else ()
     for each in names:
@@ -65,7 +65,7 @@ def checks(text: str) -> tuple[str, ...]:
 
 def orders_s(asked: str | None) -> float:
     """The seconds in which a case is to be run in other orders of its threads; 0: not at all."""
-    match = _SCHEDULES.match((asked or "").strip())
+    match = re.match(_SCHEDULES, (asked or "").strip())
     return 0 if match is None else float(match[1] or _SCHEDULES_S)
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PYTHON, CUDA, PTX = ".py", ".cu", ".ptx"
-SUFFIXES = (PYTHON, CUDA, PTX)
+from harness.claim import CUDA, PTX, PYTHON, SUFFIXES
+
 _OTHER_MARK = "//"
 _COMMENT = re.compile(r"\s*(?://|/\*+|\*(?!/))\s*(.*?)\s*(?:\*/)?\s*$")
 _INSIDE = re.compile(r"\s*\*?(?!/)\s*(.*?)\s*(?:\*/)?\s*$")  # a line of a comment that began above
