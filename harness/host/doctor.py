@@ -62,13 +62,17 @@ def examine(
         f"  device               {_device(host.settings, facts, why)}",
         f"  runs in              {_place(host.settings)}",
         *_index(lack),
-        f"  kept in              {answer.cache}: {len(answer.environments)} environments, "
-        f"{answer.packages} packages, {answer.free_bytes / 1e9:.0f} GB free",
+        f"  kept in              {answer.cache}: {_count(len(answer.environments), 'environment')}, "
+        f"{_count(answer.packages, 'package')}, {answer.free_bytes / 1e9:.0f} GB free",
     ]
     lines += _environments(answer.environments, answer.pruned)
     lines.append(f"  left over            {_left(answer, fix)}")
     lines += [f"    process {pid}: {line[:100]}" for pid, line in answer.left_processes]
     return lines, _wrong(host, answer, facts, why, fix, lack)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
 
 
 def _index(lack: offline.Lack | None) -> list[str]:
@@ -104,7 +108,7 @@ def _here(prune_s: float | None, about: dict[str, Any]) -> list[str]:
     about |= {"cache": cache, "environments": [_as_table(one) for one in kept], "pruned": pruned}
     if not (kept or pruned):
         return []
-    return [f"  kept in              {cache}: {len(kept)} environments", *_environments(kept, pruned)]
+    return [f"  kept in              {cache}: {_count(len(kept), 'environment')}", *_environments(kept, pruned)]
 
 
 def _environments(kept: list[reply.Environment], pruned: list[str]) -> list[str]:

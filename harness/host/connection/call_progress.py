@@ -24,9 +24,10 @@ class Clock:
         self._text, self._name, self._note = text, name, note
         self.restart()
 
-    def restart(self) -> None:
+    def restart(self, is_talking: bool = False) -> None:
+        """`is_talking`: something else has just reported, and does so every TELL_EVERY_S while it lasts."""
         self._began = time.monotonic()
-        self._next = self._began + TELL_AFTER_S
+        self._next = self._began + TELL_AFTER_S + (TELL_EVERY_S if is_talking else 0)
 
     def wait_s(self) -> float:
         """The time until the next report is due."""
@@ -71,7 +72,7 @@ class Talk:
     def tell(self, text: str) -> None:
         if self._note:
             self._note(f"{self._name}: {text}")
-        self.clock.restart()
+        self.clock.restart(is_talking=True)
 
     def start(self) -> None:
         """The repro's process is there."""
