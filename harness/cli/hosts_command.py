@@ -66,6 +66,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> list[str]:
     """The settings of the command line as the session takes them."""
+    if wrong := next((text for text in arguments.settings if "=" not in text), None):
+        raise UsageError(f"--set {wrong}: write KEY=VALUE, as in workdir=~/code/kestrel")
     return [f"*.{text}" for text in arguments.settings] + (["*.bootstrap=true"] if arguments.bootstrap else [])
 
 

@@ -13,6 +13,7 @@ import dataclasses
 import difflib
 import functools
 import os
+import re
 import shlex
 import sys
 import tomllib
@@ -50,6 +51,7 @@ _FORMER = {"slurm": "login"} | {key: key for key in MEANINGS_JOB if key != "logi
 
 
 MOST_SLOTS = 64
+_NAME = re.compile(r"[\w.-]+")
 _PROJECT_TABLES = "[tool.repro.hosts.NAME] or [tool.repro.pools.NAME]"
 
 
@@ -101,8 +103,15 @@ class Settings:
             return table | {"kind": "python", "python": self.python}
         if self.workdir:
             return table | {"kind": "project", "workdir": self.workdir}
-        requires = sorted(dict.fromkeys(needs))
+        requires = _without_bare_names(needs)
         return table | {"kind": "managed", "requires": requires, "python": python, "torch_index": self.torch_index}
+
+
+def _without_bare_names(needs: Sequence[str]) -> list[str]:
+    """In order, without `numpy` next to `numpy>=2.0`: both name one environment."""
+    matches = [_NAME.match(need) for need in needs if ";" not in need and not _NAME.fullmatch(need)]
+    named = {match[0] for match in matches if match}
+    return sorted({need for need in needs if need not in named})
 
 
 _TYPES = {

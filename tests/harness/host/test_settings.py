@@ -121,3 +121,16 @@ def test_environments():
         "python": ">=3.11",
         "torch_index": "cpu",
     }
+
+
+@pytest.mark.parametrize(
+    "needs, requires",
+    [
+        (["numpy", "numpy>=2.0"], ["numpy>=2.0"]),
+        (["torch", "torch[opt]", "numpy"], ["numpy", "torch[opt]"]),
+        (["numpy", "numpy-quaternion>=1"], ["numpy", "numpy-quaternion>=1"]),
+        (["numpy", "numpy>=2.0; python_version < '3.12'"], ["numpy", "numpy>=2.0; python_version < '3.12'"]),
+    ],
+)
+def test_a_name_without_a_version_makes_no_second_environment(needs, requires):
+    assert Settings().environment(needs, ">=3.11")["requires"] == requires
