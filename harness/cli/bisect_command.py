@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, store
 from harness.claim import case_id, findings
-from harness.cli import choice, document
+from harness.cli import choice, document, hosts_command
 from harness.compiler_name import OURS
 from harness.verbosity import note
 
@@ -90,7 +90,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
     journal = Journal(root, about)
     axis = axes.read(given, repro, compiler, host, arguments.repo, journal.trees)
     how = How(
-        tuple(f"*.{text}" for text in arguments.settings), arguments.seed, arguments.check, arguments.gpu_model,
+        tuple(hosts_command.for_every_host(arguments.settings)), arguments.seed, arguments.check, arguments.gpu_model,
         arguments.timeout, note,
     )  # fmt: skip
     preparations = Preparations(note)

@@ -66,9 +66,14 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> list[str]:
     """The settings of the command line as the session takes them."""
-    if wrong := next((text for text in arguments.settings if "=" not in text), None):
+    return [*for_every_host(arguments.settings), *(["*.bootstrap=true"] if arguments.bootstrap else [])]
+
+
+def for_every_host(settings: list[str]) -> list[str]:
+    """The values of --set as the session takes them. Raises UsageError."""
+    if wrong := next((text for text in settings if "=" not in text), None):
         raise UsageError(f"--set {wrong}: write KEY=VALUE, as in workdir=~/code/kestrel")
-    return [f"*.{text}" for text in arguments.settings] + (["*.bootstrap=true"] if arguments.bootstrap else [])
+    return [f"*.{text}" for text in settings]
 
 
 def _hosts(arguments: argparse.Namespace) -> int:

@@ -148,7 +148,7 @@ def load(root: Path, options: Sequence[str] = ()) -> dict[str, Settings]:
             raise BadSettings(f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel")
         is_of_job = host.endswith(".job") and key in MEANINGS_JOB
         host, values = (host[:-4], {"job": {key: _value(key, text)}}) if is_of_job else (host, {key: _value(key, text)})
-        values_by_host.setdefault(host, {}).update(_settings(f"--gpu-set {option}", values))
+        values_by_host.setdefault(host, {}).update(_settings(option, values))
     settings_by_host = {}
     for host, flat in values_by_host.items():
         job = {key[4:]: flat.pop(key) for key in list(flat) if key.startswith("job.")}

@@ -414,3 +414,10 @@ def test_a_reader_who_has_read_enough():
     argv = [sys.executable, "-c", code + "sys.exit(main(['golden', 'review']))"]
     done = subprocess.run(argv, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_setting_without_a_value(write, capsys):
+    write(TWICE, WIDTHS)
+    for argv in (["run", "repros/one.py"], ["doctor", "p1"], ["bisect", "repros/one.py", "--host", "p1,p2"]):
+        assert main([*argv, "--set", "workdir"]) == 2
+        assert "--set workdir: write KEY=VALUE, as in workdir=~/code/kestrel" in capsys.readouterr().err, argv

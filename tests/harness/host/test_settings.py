@@ -45,7 +45,7 @@ def test_the_former_keys_of_slurm_work_with_a_note(user, tmp_path, capsys):
     assert capsys.readouterr().err.splitlines() == [
         f"note: {user}: slurm: `slurm` is now `job.login`; the old spelling ends with 0.4",
         f"note: {user}: slurm: `time` is now `job.time`; the old spelling ends with 0.4",
-        "note: --gpu-set slurm.array=8: `array` is now `job.array`; the old spelling ends with 0.4",
+        "note: slurm.array=8: `array` is now `job.array`; the old spelling ends with 0.4",
     ]
 
 
@@ -82,6 +82,11 @@ def test_invalid_options(tmp_path, option):
     with pytest.raises(BadSettings) as error:
         load(tmp_path, [option])
     assert str(error.value) == f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel"
+
+
+def test_an_option_that_is_no_setting(tmp_path):
+    with pytest.raises(BadSettings, match=r"\Ap1.python_=x: `python_` is not a setting\nfix: write `python`; the "):
+        load(tmp_path, ["p1.python_=x"])
 
 
 def test_a_project_file_that_is_odd(tmp_path):
