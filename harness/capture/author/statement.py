@@ -82,19 +82,20 @@ class Statement:
 
     def inner_names(self) -> set[str]:
         """Names that parameters and variables of the functions and classes in it have."""
-        found: set[str] = set()
-        for node in self.nodes():
-            if isinstance(node, ast.arg):
-                found.add(node.arg)
-            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node is not self.node:
-                found.add(node.name)
-            elif isinstance(node, ast.alias) and not self.is_import:
-                found.add((node.asname or node.name).partition(".")[0])
-            elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-                found.add(node.name)
-        return found - self.binds
+        stored = [(node, name) for node in self.nodes() if (name := self._stored(node))]
+        return {name for node, name in stored if name not in self.binds or self.function_around(node) is not None}
+
+    def _stored(self, node: ast.AST) -> str | None:
+        """The name that a node binds."""
+        if isinstance(node, ast.arg):
+            return node.arg
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            return node.id
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node is not self.node:
+            return node.name
+        if isinstance(node, ast.alias) and not self.is_import:
+            return (node.asname or node.name).partition(".")[0]
+        return node.name if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) else None
 
     def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports inside of it."""
