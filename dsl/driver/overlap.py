@@ -11,7 +11,7 @@ from dsl.emulator.diagnosis.overlap_report import Call, fault_of
 from dsl.launch.driver.messages import Reader
 
 _KERNEL, _ALLOCATION, _FREE = 0, 10, 11  # of work.h: Type
-_FOR_PROGRAM, _IN_GRAPH, _HAS_RUNTIME = 1, 2, 4  # of told_pieces.cc
+_FOR_PROGRAM, _HAS_RUNTIME = 1, 4  # of told_pieces.cc
 _VERBS = {_ALLOCATION: "allocates", _FREE: "frees"}
 
 
@@ -27,7 +27,7 @@ class Overlap:
         kind, how, stream, is_blocking, line, lines, known_lines, name_bytes, time = reader.take("8IQ")
         name = reader.bytes(name_bytes).decode()
         before, known = reader.take(f"{lines}Q"), reader.take(f"{known_lines}Q")
-        more = bool(how & 3 == _FOR_PROGRAM), bool(how & 3 == _IN_GRAPH), bool(how & _HAS_RUNTIME)
+        more = bool(how & 3 == _FOR_PROGRAM), bool(how & _HAS_RUNTIME)
         call = Call(name, stream, bool(is_blocking), *more, verb=_VERBS.get(kind, ""))
         if kind == _KERNEL:
             self._next = Piece(line, time, before, call, Accesses({})), known

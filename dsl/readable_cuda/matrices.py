@@ -9,7 +9,6 @@ from dsl.readable_cuda.cpp_types import Unsupported, c_type
 from dsl.readable_cuda.expressions import ATOM, Expressions
 
 _LETTERS = {"f32": "f", "f64": "d", "i32": "r", "vector<2xf16>": "r"}
-_IN_ASM = {"f32": "float", "f64": "double", "i32": "int", "vector<2xf16>": "unsigned"}
 _MMA = re.compile(r"nvvm\.mma\.(m\d+n\d+k\d+)\.row\.col\.([\w.]+)$")
 _ROWS = re.compile(r"nvvm\.(ld|st)matrix\.sync\.aligned\.m8n8\.x(\d)(\.trans)?\.b16\.p3$")
 

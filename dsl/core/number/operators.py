@@ -83,7 +83,7 @@ SIGNS = {
 _ARITHMETIC = {"add", "sub", "mul", "floordiv", "mod"}
 _UNARY_SIGNS = {"neg": "-", "pos": "+", "invert": "~"}
 _CONVERT_FIRST = Phrase("convert it first, for example {cast}", cast=cast(Int32))
-_INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
+INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 
 
 def _operation_type(name: str, a: Any, b: Any) -> type[Numeric]:
@@ -117,7 +117,7 @@ def operate(name: str, a: Any, b: Any):
     if left is None or right is None:
         return NotImplemented
     dtype = _operation_type(name, a, b)
-    if name in _INTEGER_ONLY and not dtype.is_integer:
+    if name in INTEGER_ONLY and not dtype.is_integer:
         kind = (
             DSLUserCodeShiftError
             if name in ("lshift", "rshift") and type(left).is_float and type(right).is_integer

@@ -12,7 +12,6 @@ from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.syntax import TYPE_BITS, Function, Instr
 
 DATA = traits.READS | traits.WRITES | traits.UPDATES
-SHARED_SPACES = frozenset({"global", "shared", "generic"})
 
 
 def _narrow(instr: Instr) -> int:

@@ -65,12 +65,6 @@ class Ordering:
             return self.kinds
         return self.kinds | self.abroad
 
-    def reads_in(self, opcode: str, mods: tuple[str, ...]) -> frozenset[str]:
-        """The modifiers of an instruction that it gives a meaning."""
-        named = (each.split(".") for each in self.names.split())
-        read = {word for first, *words in named if first == opcode and {*words} <= {*mods} for word in words}
-        return frozenset(read | {*self.reads.split()} | (set() if self.unsaid is None else SCOPES.keys()))
-
 
 THREADS = orders.THREADS
 BY_MEMORY = orders.THREADS | orders.MEMORY

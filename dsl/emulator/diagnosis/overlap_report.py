@@ -19,14 +19,13 @@ LEGACY, OF_THREAD = 0, 1  # numbers of streams; those that the program makes com
 
 class Call(NamedTuple):
     """A call that adds a piece of work. `name`: the function of the API, or the kernel, of `program`; `stream`: its
-    number; `waits`: whether the program waits for it where CUDA does; `in_graph`: whether a launch of a graph added it;
+    number; `waits`: whether the program waits for it where CUDA does;
     `runtime`: whether the program calls the CUDA runtime; `verb`: what it does, if that is not seen by its accesses."""
 
     name: str
     stream: int
     is_blocking: bool
     waits: bool = False
-    in_graph: bool = False
     runtime: bool = True
     program: Any = None
     verb: str = ""

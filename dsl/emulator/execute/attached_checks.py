@@ -17,8 +17,6 @@ from dsl.emulator.check.silenced import is_silenced
 from dsl.emulator.execute import heap
 from dsl.emulator.machine import context, native
 
-LARGEST_BYTES = 1 << 40  # of cells; it is address space, of which only what is touched takes room
-
 
 class Checks:
     """For the slots of `launch`, one after another; `memory` knows which of its bytes were written."""

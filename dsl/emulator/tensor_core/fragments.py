@@ -42,7 +42,7 @@ BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8"
         "s4": 4, "u4": 4, "b1": 1}  # fmt: skip
 # the operand types of wgmma; K is 32 bytes of a row of A, M is 64, N any multiple of 8 to 256 (integers: see below)
 WGMMA_TYPES = (*_HALF, ("tf32", "tf32", "f32"), *_FP8, *_EIGHTS, ("b1", "b1", "s32"))
-WGMMA_K_BYTES, WGMMA_M = 32, 64
+WGMMA_K_BYTES = 32
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeV
 from dsl.core.ir import arithmetic, mlir
 from dsl.core.number import conversion
 from dsl.core.number.dtypes import Boolean, Float32, Numeric, NumericMeta, is_dynamic, numeric, promote
-from dsl.core.number.operators import type_name
+from dsl.core.number.operators import INTEGER_ONLY, SIGNS, type_name
 from dsl.core.number.pointer import element_name
 from dsl.core.phrase import Phrase, shown
 from dsl.layout import LayoutError
@@ -26,27 +26,6 @@ from dsl.tile.tensor.index import as_index
 from dsl.tile.vector import broadcast, reduction
 from dsl.tile.vector.mlir_vector import extract, from_elements, shuffle, splat
 
-_SIGNS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "lshift": "<<",
-    "rshift": ">>",
-    "pow": "**",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-}
-_INTEGER_ONLY = {"and", "or", "xor", "lshift", "rshift"}
 _OF_TRUTH = {"add": "or", "sub": "xor", "mul": "and"}  # Boolean + Boolean is Boolean
 
 
@@ -342,7 +321,7 @@ def _as_value(operand: Any, dtype: type[Numeric], shape: Any) -> TensorSSA:
 
 def _together(name: str, a: Any, b: Any) -> tuple[TensorSSA, TensorSSA]:
     """Both operands in the type and shape the operation is computed in."""
-    sign = _SIGNS.get(name, name)
+    sign = SIGNS.get(name, name)
     own = number_rules.current().operation
     types = _type_of(a, sign), _type_of(b, sign)
     dtype = own(name, *types) if own else promote(*types)
@@ -365,9 +344,9 @@ def operate(name: str, a: Any, b: Any) -> TensorSSA:
         return NotImplemented
     left, right = _together(name, a, b)
     dtype = left.dtype
-    if name in _INTEGER_ONLY and not dtype.is_integer:
+    if name in INTEGER_ONLY and not dtype.is_integer:
         raise DSLUserCodeTypeError(
-            f"`{_SIGNS[name]}` needs integers, got elements of {dtype}",
+            f"`{SIGNS[name]}` needs integers, got elements of {dtype}",
             fix="convert them first, for example `x.to(cutlass.Int32)`",
         )
     number = numeric(b)
@@ -409,7 +388,7 @@ def _reflected(name: str) -> Callable:
     return lambda self, other: operate(name, other, self)
 
 
-for _name in _SIGNS:
+for _name in SIGNS:
     setattr(TensorSSA, f"__{_name}__", _forward(_name))
     if _name not in arithmetic.COMPARE:
         setattr(TensorSSA, f"__r{_name}__", _reflected(_name))

@@ -152,10 +152,10 @@ class Lane:
         self.agent, self.cache, self.number = agent, agent.cache, number
         self.calls: queue.Queue = queue.Queue()
         self.call: Any = None  # the number of the one that is answered now
-        self.supervisors: dict[str, Supervisor] = {}  # by environment, the last used last
+        self.supervisors: dict[str, LaneSupervisor] = {}  # by environment, the last used last
         self.made = 0
         self.telling = threading.Lock()
-        self.running: Supervisor | None = None  # the supervisor of the job that is run live
+        self.running: LaneSupervisor | None = None  # the supervisor of the job that is run live
 
     def send(self, header: dict[str, Any], buffers: Any = ()) -> None:
         self.agent.send(dict(header, call=self.call), buffers)
@@ -279,7 +279,7 @@ class Lane:
                 except OSError:
                     pass  # it ended: the thread of this lane tells
 
-    def supervisor(self, header: dict) -> Supervisor:
+    def supervisor(self, header: dict) -> LaneSupervisor:
         """That of the environment; of those not used for long one ends."""
         key = json.dumps(header["environment"], sort_keys=True)
         supervisor = self.supervisors.pop(key, None)
@@ -291,7 +291,7 @@ class Lane:
                 command = remote_env.prepare(*about, header.get("brought"))
             self.made += 1
             mark = "%s/%d/%d" % (self.agent.run_id, self.number, self.made)
-            supervisor = Supervisor(command, self.agent.run_folder, mark)
+            supervisor = LaneSupervisor(command, self.agent.run_folder, mark)
         self.supervisors[key] = supervisor
         return supervisor
 
@@ -302,7 +302,7 @@ class Lane:
         return {"kind": "reply", "found": found}, []
 
 
-class Supervisor(SupervisorProcess):
+class LaneSupervisor(SupervisorProcess):
     """A supervisor in one environment. A mark in the variables of whatever it starts finds what left it."""
 
     def __init__(self, command: remote_env.Command, run_folder: str, mark: str) -> None:

@@ -15,16 +15,7 @@ from dsl import native_library
 
 HERE = Path(__file__).parent
 HEADERS = Path(sysconfig.get_path("purelib"), "nvidia", "cu13", "include")
-COMPILE = [
-    sys.executable,
-    "-m",
-    "ziglang",
-    "c++",
-    "-target",
-    "x86_64-linux-gnu.2.28",
-    "-std=c++20",
-    "-c",
-]
+COMPILE = [sys.executable, "-m", "ziglang", "c++", "-target", "x86_64-linux-gnu.2.28", "-std=c++20", "-c"]
 
 # Offsets of cudaDeviceProp in CUDA 12.9, of fields before and after each change between 12 and 13.
 IN_12 = {

@@ -72,6 +72,13 @@ def instructions(row: Row) -> list[tuple[str, ...]]:
     return [*found]
 
 
+def words_read(row: ordering.Ordering, opcode: str, mods: tuple[str, ...]) -> set[str]:
+    """The modifiers of an instruction that a row gives a meaning."""
+    named = (each.split(".") for each in row.names.split())
+    read = {word for first, *words in named if first == opcode and {*words} <= {*mods} for word in words}
+    return read | {*row.reads.split()} | (set() if row.unsaid is None else ordering.SCOPES.keys())
+
+
 def problems(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         counts = (False, True) if row.traits & traits.BARRIER else (False,)
@@ -80,7 +87,7 @@ def problems(rows: list[Row]) -> Iterator[str]:
             if len(matching) != 1:
                 yield f"{name}: {len(matching)} rows"
                 continue
-            read = matching[0].reads_in(opcode, mods)
+            read = words_read(matching[0], opcode, mods)
             for word in mods:
                 if means_order(word, row) and word not in read:
                     yield f"{name}: no row reads `.{word}`"

@@ -125,7 +125,7 @@ def calculate(body, instr, operation: str, values: list[str], kind: str) -> str:
     return body.op(f"{operation} {llvm} {', '.join(values)}")
 
 
-def _small_fma(body, values: list[str], kind: str) -> str:
+def _small_fma(body, values: list[str]) -> str:
     """a * b + c for f16 or bf16 values held as float: exact product, sum rounded to odd in f64, then to float."""
     a, b, c = (body.op(f"fpext float {v} to double") for v in values)
     product = body.op(f"fmul double {a}, {b}")
@@ -152,7 +152,7 @@ def _element(body, instr, operation: str, bits: list[str], kind: str) -> str:
     if ftz:
         values = [flush(body, v, "float", LEAST_NORMAL[kind]) for v in values]
     if operation == "fma" and kind in ("f16", "bf16"):
-        result = _small_fma(body, values, kind)
+        result = _small_fma(body, values)
     else:
         result = calculate(body, instr, operation, values, kind)
     llvm = "double" if kind == "f64" else "float"

@@ -68,7 +68,7 @@ def _inline(body, instr, function, results, arguments) -> None:
         body.write(actual, value, TYPE_BITS[formal.type])
 
 
-def _pointer_argument(body, instr, argument) -> str:
+def _pointer_argument(body, argument) -> str:
     if isinstance(argument, Sym) and argument.name in body.frame.params:
         pointer, size = body.frame.params[argument.name]
         return body.op(f"load i64, ptr {pointer}") if size >= 8 else body.op(f"load i32, ptr {pointer}")
@@ -86,7 +86,7 @@ def _callback(body, instr, which: int, values: list[str]) -> str:
 
 def _print(body, instr, results, arguments) -> None:
     """vprintf(format, packed arguments): the text is written at once; returns the number of arguments it printed."""
-    values = [_pointer_argument(body, instr, a) for a in arguments]
+    values = [_pointer_argument(body, a) for a in arguments]
     answer = _callback(body, instr, calls.PRINT, values)
     body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
     for result in results:
@@ -98,7 +98,7 @@ def _print(body, instr, results, arguments) -> None:
 
 def _assert_fail(body, instr, results, arguments) -> None:
     """__assertfail(message, file, line, function, charsize): the launch ends with a trap."""
-    values = [_pointer_argument(body, instr, a) for a in arguments[:1]]
+    values = [_pointer_argument(body, a) for a in arguments[:1]]
     body.do(f"; answer of the host is {_callback(body, instr, calls.ASSERT, values)}")
     site = body.site(instr)
     thread = body.threads["linear"]
@@ -110,7 +110,7 @@ def _assert_fail(body, instr, results, arguments) -> None:
 def _malloc(body, instr, results, arguments) -> None:
     """malloc(bytes): the host writes the address into a word here."""
     slot = body.alloca("i64")
-    size = _pointer_argument(body, instr, arguments[0])
+    size = _pointer_argument(body, arguments[0])
     answer = _callback(body, instr, calls.MALLOC, [size, body.cast("ptrtoint", slot, "ptr", "i64")])
     body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
     for result in results:
@@ -121,7 +121,7 @@ def _malloc(body, instr, results, arguments) -> None:
 
 
 def _free(body, instr, results, arguments) -> None:
-    answer = _callback(body, instr, calls.FREE, [_pointer_argument(body, instr, arguments[0])])
+    answer = _callback(body, instr, calls.FREE, [_pointer_argument(body, arguments[0])])
     body.stop_unless(body.cmp("sge", answer, 0), kind="i1")
 
 

@@ -109,7 +109,7 @@ def _checked_window(body, offset: str, space: str, size_bytes: int, site: int) -
     return body.cast("inttoptr", address, "i64", "ptr")
 
 
-def _param_pointer(body, instr, operand: Addr, size_bytes: int) -> str | None:
+def _param_pointer(body, operand: Addr, size_bytes: int) -> str | None:
     """A pointer into a named .param; None where the address is computed."""
     base = operand.base
     if not isinstance(base, Sym) or base.name not in body.frame.params:
@@ -134,7 +134,7 @@ def _pointer(body, instr, operand, size_bytes: int) -> tuple[str, bool]:
     if not isinstance(operand, Addr):
         raise PtxError("its address is not in brackets")
     if space == "param":
-        pointer = _param_pointer(body, instr, operand, size_bytes)
+        pointer = _param_pointer(body, operand, size_bytes)
         if pointer is not None:
             return pointer, True
     return host_address(body, instr, operand, space, size_bytes), False

@@ -26,7 +26,7 @@ def multiply(body, instr):
     form = form_of(body, instr)
     d, a, b_desc, scale_d, *immediates = instr.operands
     in_registers = isinstance(a, Vec)
-    flags = _flags(instr, form, in_registers, [each.value for each in immediates])
+    flags = _flags(instr, in_registers, [each.value for each in immediates])
     area = _area(body)
     _put(body, area, WgmmaArea.function, "@emu_wgmma", "ptr")
     _put(body, area, WgmmaArea.form, str(_form_word(form, flags)))
@@ -68,7 +68,7 @@ def _form_word(form: Wgmma, flags: int) -> int:
     return form.n // 8 | a << wgmma.A_SHIFT | b << wgmma.B_SHIFT | d << wgmma.D_SHIFT | flags
 
 
-def _flags(instr, form: Wgmma, in_registers: bool, constants: list[int]) -> int:
+def _flags(instr, in_registers: bool, constants: list[int]) -> int:
     """The flags from the operands after scale-d: the sign of A and of B, then which of them have M or N fastest."""
     scales, transposes = constants[:2], constants[2:]
     names = [wgmma.NEGATED_A, wgmma.NEGATED_B][: len(scales)]

@@ -122,7 +122,7 @@ def _pointer(body, instr, whole: Fragment, place: tuple[int, int], kind: str, co
     y = body.add(body.mul(body.and_(lane, 3), whole.step), place[1])
     by_lines = ("row" in instr.mods) != whole.by_columns  # lines lie one after the other in memory
     far, near = (x, y) if by_lines else (y, x)
-    offset = body.mul(body.resize(far, 32, 64), _stride(body, instr, whole, by_lines), "i64")
+    offset = body.mul(body.resize(far, 32, 64), _stride(body, instr), "i64")
     offset = body.add(offset, body.resize(near, 32, 64), "i64")
     offset = body.lshr(body.mul(offset, BITS[kind], "i64"), 3, "i64")
     address = body.add(body.address(operand), offset, "i64")
@@ -131,7 +131,7 @@ def _pointer(body, instr, whole: Fragment, place: tuple[int, int], kind: str, co
     return body.accessed(instr, pointer, space, bits // 8), bits
 
 
-def _stride(body, instr, whole: Fragment, by_lines: bool) -> str:
+def _stride(body, instr) -> str:
     """Elements from a row, or a column, to the next, as i64: as many as it has where none is given."""
     if len(instr.operands) > 2:
         return body.resize(body.read(instr.operands[2], 32), 32, 64)
