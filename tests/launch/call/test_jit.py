@@ -1,7 +1,4 @@
-"""The functions that a decorator takes, and the defaults of a launch: errors with their whole text.
-
-Modules tested here: dsl/launch/call/jit.py.
-"""
+"""The functions that a decorator takes, and the defaults of a launch: errors with their whole text."""
 
 import dataclasses
 import functools
