@@ -53,9 +53,7 @@ def level() -> str:
 def level_of(flags: set[str]) -> str:
     """The highest of LEVELS that a CPU with these flags of /proc/cpuinfo has. Raises BuildError below the lowest."""
     if not flags >= {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}:
-        raise BuildError(
-            "the emulator needs a CPU with AVX2 and FMA (x86-64-v3), which this machine does not have"
-        )
+        raise BuildError("the emulator needs a CPU with AVX2 and FMA (x86-64-v3), which this machine does not have")
     return LEVELS[flags >= {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}]
 
 

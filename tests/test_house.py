@@ -175,8 +175,8 @@ def test_no_compiler_left_its_output_at_the_top():
 STARTS = {
     "dsl.alias": {"dsl", "dsl.alias"},
     "harness.plugin": {
-        *("harness", "harness.claim", "harness.claim.case_id", "harness.errors", "harness.fleet"),
-        *("harness.compiler_name", "harness.perturb_options", "harness.plugin", "harness.terminal"),
+        *("harness", "harness.claim", "harness.errors", "harness.fleet"),
+        *("harness.perturb_options", "harness.plugin", "harness.terminal"),
     },
 }
 SLOW = {"cuda", "dsl", "fabric", "filecheck", "libcst", "llvmlite", "numpy", "paramiko", "torch", "watchfiles"}

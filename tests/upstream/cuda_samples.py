@@ -38,9 +38,7 @@ GPU = "sm_90"
 FLAGS = f"-cudart shared -arch={GPU} -std=c++17 --extended-lambda -lineinfo -w -Xcompiler -fopenmp".split()
 RIGHT, WAIVES, REFUSED, WRONG, SLOW, UNBUILT = "right", "waived", "refused", "wrong", "too slow", "not built"
 FAILURE = re.compile(r"Result = FAIL|\bFAILED\b|[Tt]est failed|\b[Mm]ismatch")
-REFUSAL = re.compile(
-    r"gpu-repro: (?:the emulator|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M
-)
+REFUSAL = re.compile(r"gpu-repro: (?:the emulator|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M)
 UNSUPPORTED = re.compile(r"^(?:.*: )?UNSUPPORTED_PTX .*?: (.*)$", re.M)
 
 
