@@ -43,13 +43,24 @@ def need_of(opcode: str, modifiers: tuple[str, ...]) -> Need:
     return _find(opcode, modifiers)[2]
 
 
+def spelled(opcode: str, modifiers: tuple[str, ...]) -> list[tuple[Row, tuple[str, ...], Need]]:
+    """The rows with a form that has these modifiers in any order; with the order of the ISA and what the form needs."""
+    found = ((row, form, form.sorted(modifiers)) for row in ROWS.get(opcode, ()) for form in row.forms)
+    return [(row, ordered, form.need(ordered)) for row, form, ordered in found if ordered is not None]
+
+
 def problem(instr: Instr) -> str:
     """Why no row has an instruction, of whose opcode there are rows: what its modifiers are in their nearest form; ''
     where one of them is in no row."""
-    rows = ROWS[instr.opcode]
-    if any(all(each not in row.modifiers for row in rows) for each in instr.mods):
+    return problem_of(instr.opcode, instr.mods)
+
+
+def problem_of(opcode: str, modifiers: tuple[str, ...]) -> str:
+    """The same of an opcode and its modifiers."""
+    rows = ROWS[opcode]
+    if any(all(each not in row.modifiers for row in rows) for each in modifiers):
         return ""
-    return min(form.problem(instr.mods) for row in rows for form in row.forms)[-1]
+    return min(form.problem(modifiers) for row in rows for form in row.forms)[-1]
 
 
 def prepare(module: Module) -> Module:

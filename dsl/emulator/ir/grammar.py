@@ -46,6 +46,11 @@ class Form:
             return None
         return tuple(filled[number] for number in sorted(filled))
 
+    def sorted(self, modifiers: Sequence[str]) -> tuple[str, ...] | None:
+        """The same of modifiers that may be in any order."""
+        filled, foreign = self._filled(modifiers)
+        return None if foreign or self._missing(filled) else tuple(filled[number] for number in sorted(filled))
+
     def need(self, modifiers: Sequence[str]) -> needs.Need:
         """The least .target and .version of an instruction with these modifiers, which fill the form."""
         filled, _ = self._filled(modifiers)

@@ -41,7 +41,7 @@ _BARE = r"(\[d?\])|(\*)|(n)(?:=(-?\d+(?:/-?\d+|\.\.\d+)*))?"
 _WORD = re.compile(rf"(=)?(~)?(%)?{_COUNT}(?:(w?)([1-4])|{_BARE}|([a-z]+\d*(?:x2)?))(_)?(?:(\?)|@([\w:]+))?")
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 # the type of registers that hold elements of a type; elements of other types are in registers of the same type
-_REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys(
+REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys(
     ("s8", "u8", "e4m3", "e5m2", "s4", "u4", "b1"), "b32"
 )
 
@@ -78,7 +78,7 @@ class Operand:
         if self.may_be_wide and "wide" in modifiers:
             wanted = f"{wanted[0]}{2 * TYPE_BITS[wanted]}"
         if self.count and not (self.count == "v" and type(given) is not Vec and _vector(modifiers) == 1):
-            return self._wrong_list(given, wanted, self._number(wanted, modifiers))
+            return self._wrong_list(given, wanted, self.number(wanted, modifiers))
         if self.is_written:
             why = self._unwritable(given, wanted)
         elif type(given) is Special and not self.takes_special:
@@ -109,7 +109,7 @@ class Operand:
             f"{' to '.join(numbers[:: len(numbers) - 1]) if numbers[2:] else ' or '.join(numbers)}, got {given.value}"
         )
 
-    def _number(self, wanted: str, modifiers: Sequence[str]) -> int:
+    def number(self, wanted: str, modifiers: Sequence[str]) -> int:
         """How many values there are in the braces."""
         match self.count:
             case "x":
@@ -125,7 +125,7 @@ class Operand:
     def _wrong_list(self, given: Any, wanted: str, count: int) -> str:
         """The list in braces that it must be, and the first difference; '' if there is none."""
         if self.count in ("mn", "mk", "mh", "kn"):
-            wanted = _REGISTER_TYPE.get(wanted, wanted)
+            wanted = REGISTER_TYPE.get(wanted, wanted)
         noun = ("register" if self.is_written else "value") + "s" * (count != 1)
         must = f"{count} {noun} of .{wanted} in braces"
         if type(given) is not Vec:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dsl.core.control_flow.statements import while_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
-from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, numeric
+from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, is_dynamic, numeric
 from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
 from dsl.gpu.arithmetic import functions, math
 from dsl.gpu.inline import ptx as _text
 from dsl.gpu.threads import launch_control, mbarrier as gpu_mbarrier, sync, warp
 from dsl.tirx.errors.error_wording import type_name
-from dsl.tirx.errors.unsupported import module_getattr as _refuser
 from dsl.tirx.errors.upstream_names import PTX as _UPSTREAM, PTX_GROUPS as _GROUPS
 from dsl.tirx.functions.cuda import check_barrier
+from dsl.tirx.functions.instruction_arguments import SINK, Moved, Predicate
+from dsl.tirx.functions.instructions import Namespace
 from dsl.tirx.memory.buffer import Buffer
 from dsl.tirx.syntax.choice import not_
 from dsl.tirx.values.effects import noted
@@ -46,66 +47,34 @@ def max_f32(a: object, b: object, *, ftz: bool = False, nan: bool = False) -> Fl
     return math.fmax(a, b, ftz=ftz, nan=nan)
 
 
-class _Group(type):
-    """Instructions of one name; other forms of them are refused by name."""
-
-    def __getattr__(cls, name: str) -> object:
-        own = {each: value for each, value in vars(cls).items() if not each.startswith("_")}
-        return _refuser(f"T.ptx.{cls.__name__}", own, _GROUPS)(name)
-
-
-class bar(metaclass=_Group):
-    """Named barriers: `id` 0 to 15, a multiple of 32 threads."""
-
-    @staticmethod
-    @noted
-    def sync(name_bar_id: object, thread_count: object) -> None:
-        """Wait for `thread_count` threads.  PTX ISA: bar.sync."""
-        check_barrier(name_bar_id)
-        sync.barrier(name_bar_id, thread_count)
-
-    @staticmethod
-    @noted
-    def arrive(name_bar_id: object, thread_count: object) -> None:
-        """Arrive without waiting.  PTX ISA: bar.arrive."""
-        check_barrier(name_bar_id)
-        sync.barrier_arrive(name_bar_id, thread_count)
+@noted
+def _bar_sync(name_bar_id: object, thread_count: object) -> None:
+    """Wait for `thread_count` threads at barrier `name_bar_id`, 0 to 15.  PTX ISA: bar.sync."""
+    check_barrier(name_bar_id)
+    sync.barrier(name_bar_id, thread_count)
 
 
-class barrier(metaclass=_Group):
-    """PTX's newer name of the same."""
-
-    sync = bar.sync
-
-
-class griddepcontrol(metaclass=_Group):
-    """Kernels that overlap.  PTX ISA: griddepcontrol."""
-
-    wait = staticmethod(noted(launch_control.griddepcontrol_wait))
-    launch_dependents = staticmethod(noted(launch_control.griddepcontrol_launch_dependents))
+@noted
+def _bar_arrive(name_bar_id: object, thread_count: object) -> None:
+    """Arrive without waiting.  PTX ISA: bar.arrive."""
+    check_barrier(name_bar_id)
+    sync.barrier_arrive(name_bar_id, thread_count)
 
 
-class _Fence:
-    """`T.ptx.fence("acq_rel", "gpu")`, and fences of proxies and mbarriers.  PTX ISA: fence."""
-
-    mbarrier_init = staticmethod(noted(gpu_mbarrier.init_fence))
-
-    @noted
-    def __call__(self, sem: str = "acq_rel", scope: str = "gpu") -> None:
-        if sem not in ("acq_rel", "sc", "acquire", "release") or scope not in ("cta", "cluster", "gpu", "sys"):
-            raise DSLUserCodeError(f"no fence is called {sem}.{scope}", fix='T.ptx.fence("acq_rel", "gpu")', id="FENCE")
-        _text(f"fence.{sem}.{scope};", None, "")
-
-    @staticmethod
-    @noted
-    def proxy_async(space: str = "") -> None:
-        """Order accesses of the generic and the async proxy."""
-        if space not in ("", "global", "shared::cta", "shared::cluster"):
-            raise DSLUserCodeError(f"no proxy fence is of {shown(space)}", fix='"shared::cta" or "global"', id="FENCE")
-        _text(f"fence.proxy.async{'.' if space else ''}{space};", None, "")
+@noted
+def _fence(sem: str = "acq_rel", scope: str = "gpu") -> None:
+    """`T.ptx.fence("acq_rel", "gpu")`.  PTX ISA: fence."""
+    if sem not in ("acq_rel", "sc", "acquire", "release") or scope not in ("cta", "cluster", "gpu", "sys"):
+        raise DSLUserCodeError(f"no fence is called {sem}.{scope}", fix='T.ptx.fence("acq_rel", "gpu")', id="FENCE")
+    _text(f"fence.{sem}.{scope};", None, "")
 
 
-fence = _Fence()
+@noted
+def _proxy_async(space: str = "") -> None:
+    """Order accesses of the generic and the async proxy."""
+    if space not in ("", "global", "shared::cta", "shared::cluster"):
+        raise DSLUserCodeError(f"no proxy fence is of {shown(space)}", fix='"shared::cta" or "global"', id="FENCE")
+    _text(f"fence.proxy.async{'.' if space else ''}{space};", None, "")
 
 
 @noted
@@ -127,42 +96,73 @@ def _barrier(place: object) -> Pointer:
     return place
 
 
-class _Arrive:
-    @noted
-    def __call__(self, bar: object) -> None:
-        """Arrive once.  PTX ISA: mbarrier.arrive."""
-        gpu_mbarrier.arrive(_barrier(bar))
-
-    @staticmethod
-    @noted
-    def expect_tx(bar: object, byte_count: object) -> None:
-        """Arrive once, and expect this number of bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
-        gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
+@noted
+def _arrive(bar: object) -> None:
+    """Arrive once.  PTX ISA: mbarrier.arrive."""
+    gpu_mbarrier.arrive(_barrier(bar))
 
 
-class mbarrier(metaclass=_Group):
-    """Barriers in shared memory.  PTX ISA: mbarrier."""
-
-    arrive = _Arrive()
-
-    @staticmethod
-    @noted
-    def init(bar: object, thread_count: object) -> None:
-        """Make a barrier whose phases end with this number of arrivals; one thread does."""
-        gpu_mbarrier.init(_barrier(bar), thread_count)
-
-    @staticmethod
-    @noted
-    def try_wait(bar: object, phase: object) -> None:
-        """Wait until the phase of parity `phase` has ended."""
-        place, parity = _barrier(bar), Int32(numeric(phase))
-        while_(lambda: not_(gpu_mbarrier.try_wait(place, parity)), lambda: (), (), ())
-
-    @staticmethod
-    @noted
-    def try_wait_once(bar: object, phase: object, ticks: object = None) -> Boolean:
-        """Whether the phase of parity `phase` has ended, after waiting a while."""
-        return gpu_mbarrier.try_wait(_barrier(bar), Int32(numeric(phase)))
+@noted
+def _expect_tx(bar: object, byte_count: object) -> None:
+    """Arrive once, and expect this number of bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
+    gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
 
 
-__getattr__ = _refuser("T.ptx", globals(), _UPSTREAM)
+@noted
+def _init(bar: object, thread_count: object) -> None:
+    """Make a barrier whose phases end with this number of arrivals; one thread does."""
+    gpu_mbarrier.init(_barrier(bar), thread_count)
+
+
+@noted
+def try_wait(bar: object, phase: object) -> None:
+    """Wait until the phase of parity `phase` has ended."""
+    place, parity = _barrier(bar), Int32(numeric(phase))
+    while_(lambda: not_(gpu_mbarrier.try_wait(place, parity)), lambda: (), (), ())
+
+
+@noted
+def _try_wait_once(bar: object, phase: object, ticks: object = None) -> Boolean:
+    """Whether the phase of parity `phase` has ended, after waiting a while."""
+    return gpu_mbarrier.try_wait(_barrier(bar), Int32(numeric(phase)))
+
+
+def pred(value: object) -> Predicate:
+    """`value`, an integer or a bool, as the predicate that an instruction reads."""
+    return Predicate(value)
+
+
+def addr(base: object, byte_offset: object) -> Moved:
+    """The address `byte_offset` bytes after `base`: [base+offset]."""
+    offset = numeric(byte_offset)
+    if offset is None or is_dynamic(offset) or not offset.is_integer:
+        raise DSLUserCodeTypeError(
+            f"T.ptx.addr takes a number of bytes known while compiling, got {type_name(byte_offset)}",
+            id="PTX_OPERANDS",
+            fix="move the address: `A.ptr_to([i])`",
+        )
+    return Moved(base, int(offset.value))
+
+
+_OWN = {
+    ("elect_sync",): elect_sync,
+    ("any_sync",): any_sync,
+    ("exp2",): exp2,
+    ("rcp",): rcp,
+    ("max_f32",): max_f32,
+    ("bar", "sync"): _bar_sync,
+    ("bar", "arrive"): _bar_arrive,
+    ("barrier", "sync"): _bar_sync,
+    ("griddepcontrol", "wait"): noted(launch_control.griddepcontrol_wait),
+    ("griddepcontrol", "launch_dependents"): noted(launch_control.griddepcontrol_launch_dependents),
+    ("fence",): _fence,
+    ("fence", "mbarrier_init"): noted(gpu_mbarrier.init_fence),
+    ("fence", "proxy_async"): _proxy_async,
+    ("setmaxnreg",): setmaxnreg,
+    ("mbarrier", "init"): _init,
+    ("mbarrier", "arrive"): _arrive,
+    ("mbarrier", "arrive", "expect_tx"): _expect_tx,
+    ("mbarrier", "try_wait"): try_wait,
+    ("mbarrier", "try_wait_once"): _try_wait_once,
+}
+NAMESPACE = Namespace(_OWN, {"pred": pred, "addr": addr, "SINK": SINK}, _UPSTREAM, _GROUPS)

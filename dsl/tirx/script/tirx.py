@@ -10,7 +10,6 @@ from dsl.tirx.functions import (
     float_functions as _float_functions,
     integer_functions as _integer_functions,
     operations as _operations,
-    ptx,
     warp_shuffles as _warp_shuffles,
 )
 from dsl.tirx.functions.expressions import *  # noqa: F403
@@ -29,6 +28,7 @@ from dsl.tirx.functions.ids import (
 )
 from dsl.tirx.functions.integer_functions import *  # noqa: F403
 from dsl.tirx.functions.operations import *  # noqa: F403
+from dsl.tirx.functions.ptx import NAMESPACE as ptx
 from dsl.tirx.functions.warp_shuffles import *  # noqa: F403
 from dsl.tirx.memory.memory import (
     alloc_buffer,
@@ -135,4 +135,4 @@ def cast(value: object, dtype: object) -> object:
 
 Cast = lambda dtype, value: cast(value, dtype)  # noqa: E731
 __getattr__ = _refuser("T", globals(), _UPSTREAM)
-_NAMESPACES.update({"T": globals(), "T.cuda": cuda.__dict__, "T.ptx": ptx.__dict__})
+_NAMESPACES.update({"T": globals(), "T.cuda": cuda.__dict__, "T.ptx": vars(ptx)})

@@ -19,6 +19,7 @@ from dsl.core.syntax.rewrite_expression import Grammar
 from dsl.span import Span, here
 from dsl.tile.vector.ssa import TensorSSA
 from dsl.tirx.errors.error_wording import type_name
+from dsl.tirx.functions import instruction_arguments, instructions
 from dsl.tirx.memory.buffer import Buffer
 from dsl.tirx.syntax import choice, device_part, loops, registers, statement_names
 from dsl.tirx.syntax.registers import Filling
@@ -99,6 +100,10 @@ class TirxHooks(Hooks):
     augmented = staticmethod(registers.augmented)
     read = staticmethod(registers.read)
     stored = staticmethod(registers.stored)
+
+    perform = staticmethod(instructions.perform)
+    Named = staticmethod(instruction_arguments.Named)
+    Place = staticmethod(instruction_arguments.Place)
 
     @staticmethod
     def parts(value: Any, count: int) -> tuple:

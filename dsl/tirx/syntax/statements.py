@@ -19,6 +19,7 @@ from dsl.core.syntax.early_exits import breaks, put_at
 from dsl.core.syntax.function_source import arguments_named
 from dsl.core.syntax.rewrite_expression import is_hook
 from dsl.core.syntax.rewrite_statement import Rewriter
+from dsl.tirx.functions.instructions import Instruction, Namespace
 from dsl.tirx.functions.operations import evaluate
 from dsl.tirx.memory import memory
 from dsl.tirx.syntax import statement_names
@@ -315,7 +316,66 @@ class Statements(Rewriter):
             entry = ast.copy_location(ast.Pass(), node)
             _mark(entry, "is_entry")
             return entry
+        if isinstance(node.value, ast.Call) and isinstance(found := self._instruction(node.value.func), Instruction):
+            return self._perform(node.value, found)
         return node
+
+    # --- instructions that write their first operands ---
+
+    def _instruction(self, function: ast.expr) -> Any:
+        """The instruction of T.ptx that an expression names, or None."""
+        if isinstance(function, ast.Subscript):
+            names = self.resolve(function.value, self.locals)
+            text = function.slice.value if isinstance(function.slice, ast.Constant) else None
+            return names.find(text) if isinstance(names, Namespace) and isinstance(text, str) else None
+        if isinstance(function, ast.Attribute) and isinstance(inner := self._instruction(function.value), Instruction):
+            return getattr(inner, function.attr, None)
+        return self.resolve(function, self.locals) if isinstance(function, (ast.Name, ast.Attribute)) else None
+
+    def _perform(self, call: ast.Call, instruction: Instruction) -> ast.stmt | list[ast.stmt]:
+        """`T.ptx.add.rn.f32(d, a, A[i])`: the names and elements that it may write are passed as such, and the names
+        get what they hold after it."""
+        if any(isinstance(each, ast.Starred) for each in call.args):
+            return ast.copy_location(ast.Expr(call), call)
+        arguments: list[ast.expr] = []
+        written: list[ast.Name] = []
+        for place, argument in enumerate(call.args):
+            if place < instruction.written(len(call.args)) and isinstance(argument, ast.Subscript):
+                arguments.append(self._hook("Place", argument, argument.value, _as_expression(argument.slice)))
+            elif place < instruction.written(len(call.args)) and self._is_register(argument):
+                assert isinstance(argument, ast.Name)
+                old = self._bound(argument.id) if self._kind(argument.id) == MAYBE else self._load(argument.id)
+                _mark(old, "is_overwritten")
+                arguments.append(self._hook("Named", argument, put_at(old, argument), ast.Constant(argument.id)))
+                written.append(argument)
+            elif place < instruction.written(len(call.args)) and self._is_unknown(argument):
+                assert isinstance(argument, ast.Name)
+                arguments.append(self._hook("Place", argument, ast.Constant(None), ast.Constant(argument.id)))
+            else:
+                arguments.append(argument)
+        if len(arguments) == 0 or all(new is old for new, old in zip(arguments, call.args)):
+            return ast.copy_location(ast.Expr(call), call)
+        options = ast.Dict([ast.Constant(each.arg) for each in call.keywords], [each.value for each in call.keywords])
+        done = self._hook("perform", call, call.func, ast.List(arguments, ast.Load()), options)
+        if not written:
+            return ast.copy_location(ast.Expr(done), call)
+        whole = self._fresh("after")
+        statements: list[ast.stmt] = [put_at(ast.Assign([ast.Name(whole, ast.Store())], done), call)]
+        for number, name in enumerate(written):
+            part = ast.Subscript(self._load(whole), ast.Constant(number), ast.Load())
+            statements.append(put_at(ast.Assign([ast.Name(name.id, ast.Store())], part), name))
+        return statements
+
+    def _is_unknown(self, argument: ast.expr) -> bool:
+        return (
+            isinstance(argument, ast.Name)
+            and self._kind(argument.id) is None
+            and argument.id not in self.locals
+            and self.resolve(argument, self.locals) is None
+        )
+
+    def _is_register(self, argument: ast.expr) -> bool:
+        return isinstance(argument, ast.Name) and self._kind(argument.id) in (REGISTER, MAYBE)
 
     def visit_Attribute(self, node: ast.Attribute):
         if isinstance(node.value, ast.Name):  # `s.dtype` of a T.shared_scalar reads no number
