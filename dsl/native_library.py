@@ -278,7 +278,7 @@ POINTERS = {
     "order_barrier": "void (*{})(Context *, u32)", "landed": "void (*{})(Context *, u32, u64, u32)",
     "order_call": "u32 (*{})(u64, u32, u32, u64, u64)", "matrix_read": "u32 (*{})(Context *, u32, u32, u64)",
     "frames": "u8 *{}", "copies": "CopyEntry *{}", "bulk_copies": "BulkEntry *{}", "labels": "u32 *{}",
-    "known": "u32 *{}", "proxied": "u32 *{}", "matrix_known": "u32 *{}", "matrix_reads": "MatrixReads *{}",
+    "known": "u32 *{}", "met": "u32 *{}", "proxied": "u32 *{}", "matrix_known": "u32 *{}", "matrix_reads": "MatrixReads *{}",
     "site_lines": "u32 *{}", "smem_cells": "Cell *{}", "near_cells": "Cell *{}", "cells": "Cell *{}",
     "smem_valid": "u8 *{}", "local_valid": "u8 *{}", "near_valid": "u8 *{}", "valid": "u8 *{}",
     "shadows": "Shadow *{}", "trail": "Trail *{}", "chunks": "Chunk *{}", "beyond": "Chunk *{}",

@@ -6,7 +6,7 @@ of its block begun later has; a thread begins a new one when it releases, that i
 - A barrier that all running threads of the block wait at begins a new epoch: one number, kept by native code. Threads
   that have exited count as having come.
 - bar.sync and bar.arrive of some threads, bar.warp.sync and mbarriers order those that came before those that waited.
-  Shuffles, votes, matches and redux order nothing: they move registers.
+  Shuffles, votes, matches and redux pass on what a lane has acquired, and nothing of what the lanes did themselves.
 - A release (st.release, atom.release, or a fence and then a strong write) is ordered before the acquire that reads what
   it wrote (ld.acquire, atom.acquire, or a strong read and then a fence), if each is in the scope of the other.
 - elect.sync orders the execution of its lanes, not their writes: what they had read before it, they had read.
@@ -102,6 +102,7 @@ class Slot:
         self._kept: dict[type, Any] = {}
         self.fences: dict[int, tuple[dict, int]] = {}  # by thread: what it knew at its last fence, and the scope
         self.pending: dict[int, Known] = {}  # by thread: what it learns at its next fence
+        self.ctx.learnt[:] = [0] * len(self.ctx.learnt)
         self.acquired: dict[tuple, int] = {}
 
     def of(self, kind: type[Kept]) -> Kept:
@@ -395,6 +396,7 @@ class Order:
         if slot.acquired.get((thread, key, how & ACQUIRES)) == place.version:
             return
         slot.acquired[thread, key, how & ACQUIRES] = place.version
+        slot.ctx.learnt[thread >> 5] |= 1 << (thread & 31)
         groups = slot.groups(how >> SCOPE_SHIFT & SCOPE_MASK)
         if how & ACQUIRES:
             if clocks := place.known.seen_by(groups):

@@ -108,6 +108,15 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
   return emu_order(ctx, ORDER_OBSERVED, own.tid, address, other.label_and_lanes(lanes));
 }
 
+// The lanes of `lanes`, in the warp of a thread, that it has not met at a shuffle since their label was `label`. A lane
+// that goes on has what it read before, as reductions have it whose first lane keeps the sum.
+u32 not_met(const Context *ctx, u32 tid, u32 lanes, u32 label) {
+  const u32 *met = ctx->met + 32ul * tid;
+  for (u32 lane : Bits{lanes})
+    if (met[lane] >= label) lanes &= ~(1u << lane);
+  return lanes;
+}
+
 enum Verdict { RACES, FINE, ORDERED };
 
 // Whether two bulk stores of a block write one place. In examples of NVIDIA a lane of each warp stores the same tile,
@@ -147,7 +156,10 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
     CellEntry *entry = entry_of(ctx, cell, i);
     const Kept other(*entry);
     u32 lanes = unseen(ctx, own.tid, other);
-    if (other.place() == own.place && !(other.kind() & ASYNC)) lanes &= ~own.bit;
+    if (other.place() == own.place && !(other.kind() & ASYNC)) {
+      lanes &= ~own.bit;
+      if (lanes && !(other.kind() & WRITE) && ctx->exchanges) lanes = not_met(ctx, own.tid, lanes, other.label);
+    }
     if (own.stale && other.kind() & WRITE) lanes = other.lanes;
     bool ordered = !lanes;
     if (lanes && (own.kind | other.kind()) & WRITE) {
@@ -172,10 +184,10 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
     merged->lanes |= own.bit;
     return true;
   }
-  // If only barriers of whole blocks order threads, two of a kind show every race with that kind, of two blocks if
+  // If only barriers of whole blocks order threads, and no shuffles, two of a kind show every race with that kind, of two blocks if
   // there are two.
   u32 count = cell->count, target = count;
-  if (alike >= 2 && !(ctx->order_kinds & orders::ANY)) {
+  if (alike >= 2 && !(ctx->order_kinds & orders::ANY) && !ctx->exchanges) {
     if (alike_mine) return true;
     target = last;
   }

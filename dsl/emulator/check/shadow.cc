@@ -40,9 +40,11 @@ void emu_near(Context *ctx, u64 address) {
 void emu_begin_checks(Context *ctx) {
   u64 threads = ctx->threads;
   ctx->now = ctx->epoch = 1;
+  ctx->exchanges = 0;
   ctx->partial_barriers = 0;
   forget(ctx->labels, threads * sizeof(u32));
   forget(ctx->known, 2 * threads * threads * sizeof(u32));
+  forget(ctx->met, 32ul * 32 * ctx->warps * sizeof(u32));
   forget(ctx->smem_valid, ctx->smem_bytes);
   forget(ctx->local_valid, ctx->local_bytes * threads);
   forget(ctx->proxied, threads * sizeof(u32));

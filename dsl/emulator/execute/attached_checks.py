@@ -53,6 +53,7 @@ class Checks:
         if self.race:
             ctx.site_lines = ctypes.addressof(self._lines)
             ctx.labels = self._new(4 * threads)
+            ctx.met = self._new(4 * 32 * 32 * ctx.warps)
             ctx.trail = self._new(ctypes.sizeof(Trail) * threads)
             ctx.smem_cells = self._new(((ctx.smem_bytes >> code.race_shift) + 1) * ctypes.sizeof(Cell))
             ctx.order_barrier = native.address("emu_order_barrier")

@@ -87,8 +87,8 @@ NO_FAULT = 2**64 - 1
     ORDER_MB_LANDED, ORDER_MAP_CHANGED, ORDER_MAP_FENCED, ORDER_MAP_USED, ORDER_COPY, ORDER_WGMMA_ACROSS,
     ORDER_GENERATION, ORDER_MB_INVAL, ORDER_WARP_MEETING, ORDER_BLOCK_MEETING, ORDER_OBSERVES, ORDER_OBSERVED,
     ORDER_MAP_STORED, ORDER_BULK_STORE, ORDER_BULK_LEFT, ORDER_UNPROXIED, ORDER_MB_LOOK, ORDER_OLD, ORDER_MB_PEEK,
-    ORDER_MB_COPIES, ORDER_MB_COPIED, ORDER_GRIDS, ORDER_REGISTERS,
-) = range(43)  # fmt: skip
+    ORDER_MB_COPIES, ORDER_MB_COPIED, ORDER_GRIDS, ORDER_REGISTERS, ORDER_EXCHANGE,
+) = range(44)  # fmt: skip
 ASKED = 2  # of `stop`: signals are to be heard, and the block may then go on (1: it is to stop)
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -196,6 +196,8 @@ class Context(ctypes.Structure):
         ("local_valid", _u64),
         ("shadows", _u64),  # one an interval
         ("trail", _u64),  # see check/trail.py
+        ("met", _u64),  # u32 [warp, lane, other lane]: the last label of the other before they met at a shuffle
+        ("exchanges", _u32),  # how often lanes have met so
         ("near_lo", _u64),
         ("near_bytes", _u64),
         ("near_cells", _u64),
@@ -253,6 +255,7 @@ class Context(ctypes.Structure):
         ("in_barrier", _u32 * MAX_WARPS),
         ("at_cluster", _u32 * MAX_WARPS),  # arrived at the barrier of the cluster, and has not waited for it yet
         ("in_mbarrier", _u32 * MAX_WARPS),  # a wait at an mbarrier failed lately
+        ("learnt", _u32 * MAX_WARPS),  # made a strong access: a shuffle may pass on what it saw
         ("polling", _u32 * MAX_WARPS),  # gave way or waits in an idle loop: see ptx/polling.py
         # the barriers: threads that have come (to wait, or only to arrive), threads that wait
         ("arrived", _u32 * (BARRIERS * MAX_WARPS)),

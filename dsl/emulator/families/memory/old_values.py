@@ -7,7 +7,8 @@ from the oldest on. A count that is one too low, or a flag that is looked at onc
 after it has no order.
 
 A thread knows that a value is overwritten if it has seen the end of what the writer did then (clocks, also of execution
-alone), has itself read or written a later value, has seen a thread that has, or has run a fence.sc since.
+alone), has itself read or written a later value, has seen a thread that has, or has run a fence.sc since. A lane sees what
+lanes of its own warp have written by then: NVIDIA's cooperative groups let one lane arrive, and all lanes poll.
 """
 
 from __future__ import annotations
@@ -65,8 +66,15 @@ class Place:
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
         self.values = [Value(Known(), Known(), (-1, -1), 0, 0)]
-        self.read: dict[Who, tuple[int, int]] = {}  # by thread: its label, and the number of the value then
-        self.times: dict[Who, int] = {}  # by thread: how often it has read that value
+        self.read: dict[Who, list[tuple[int, int]]] = {}  # by thread: the first label at which it read a value, its number
+        self.times: dict[Who, int] = {}  # by thread: how often it has read the last of these
+
+    def reads(self, who: Who, label: int, number: int) -> None:
+        """A thread has read or written a value."""
+        rows = self.read.setdefault(who, [])
+        if not rows or rows[-1][1] != number:
+            rows.append((label, number))
+            del rows[:-MOST_VALUES]
 
 
 class OldValues:
@@ -93,7 +101,7 @@ class OldValues:
         label = slot.label(thread)
         fences = self.order.sc_fences.written(key)
         place.values.append(Value(known, fences, (slot.block, thread), label, self.count))
-        place.read[slot.block, thread] = label, self.count
+        place.reads((slot.block, thread), label, self.count)
         del place.values[:-MOST_VALUES]
 
     def fence(self, slot, thread: int, _: int, is_sc: int) -> None:
@@ -106,13 +114,13 @@ class OldValues:
         if place is None or place.size_bytes != how >> events.SIZE_SHIFT & SIZE_MASK:
             return 0
         who, last = (slot.block, thread), place.values[-1]
-        mine = place.read.get(who)
-        again = mine is not None and place.times.get(who, 0) < (MOST_READS if how & events.COUNTED else 1)
-        least = 0 if mine is None else mine[1] if again else mine[1] + 1
+        rows = place.read.get(who)
+        mine = None if rows is None else rows[-1][1]
+        again = place.times.get(who, 0) < (MOST_READS if how & events.COUNTED else 1)
+        least = 0 if mine is None else mine if again else mine + 1
         value = last if least >= last.number else self._oldest(place, slot, thread, least)
-        is_new = mine is None or mine[1] != value.number
-        place.times[who] = 1 if is_new else place.times.get(who, 0) + 1
-        place.read[who] = slot.label(thread), value.number
+        place.times[who] = 1 if mine != value.number else place.times.get(who, 0) + 1
+        place.reads(who, slot.label(thread), value.number)
         if value is last:
             self.last.pop(who, None)
             return 0
@@ -124,18 +132,20 @@ class OldValues:
     def _oldest(self, place: Place, slot, thread: int, least: int) -> Value:
         """The oldest value from number `least` on that a thread may still read."""
         fenced = self.fenced.get((slot.block, thread), 0)
-        for (block, other), (label, number) in place.read.items():
-            if number > least and _has_seen(slot, thread, block, other, label):
-                least = number
-        following = iter(place.values[1:])
-        for value in place.values:
-            after = next(following, None)
-            if after is None:
-                break
-            is_hidden = after.number <= fenced or _has_seen(slot, thread, *after.writer, after.label)
-            if value.number >= least and not is_hidden:
-                return value
-        return place.values[-1]
+        for (block, other), rows in place.read.items():
+            for label, number in reversed(rows):
+                if number <= least:
+                    break
+                if _has_seen(slot, thread, block, other, label):
+                    least = number
+        for value in place.values[1:]:
+            block, other = value.writer
+            is_near = block == slot.block and other >> 5 == thread >> 5
+            if value.number > least and (
+                is_near or value.number <= fenced or _has_seen(slot, thread, block, other, value.label)
+            ):
+                least = value.number
+        return next((each for each in place.values if each.number >= least), place.values[-1])
 
     def _learn(self, value: Value, slot, thread: int, how: int) -> None:
         groups = slot.groups(how >> events.SCOPE_SHIFT & events.SCOPE_MASK)

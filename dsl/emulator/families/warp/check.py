@@ -1,10 +1,22 @@
-"""Undefined values that shuffles make and pass on."""
+"""What shuffles pass on: undefined values that they make, and what a lane has acquired from memory.
+
+PTX ISA 9.7.9.6 gives a shuffle no order of memory. NVIDIA's cooperative groups let one lane acquire, and all lanes read
+what that makes known once a shuffle has told them: a GPU acquires for the warp, and no lane goes on before all of its mask
+have come. So a shuffle or vote gives its lanes what one of them has acquired, at once or at its next fence. What lanes
+did themselves needs a barrier of the warp.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from dsl.emulator.check.clocks import Known, joined
 from dsl.emulator.check.numbers import undefined
 from dsl.emulator.families.warp.numbers import shuffled
 from dsl.emulator.ir.body import constant
+from dsl.emulator.machine import context
 from dsl.emulator.ptx.operands import reads
 from dsl.emulator.ptx.syntax import Instr, Pair
 
@@ -33,3 +45,34 @@ def _shuffle(body, row, instr: Instr) -> None:
 
 
 MARKS = {"shfl": _shuffle}
+
+
+def _exchange(slot, first: int, group: int, _: int) -> None:
+    """Lanes of a warp have given each other values; `first` is the thread of lane 0."""
+    ctx, warp = slot.ctx, first >> 5
+    lanes = [first + lane for lane in range(32) if group >> lane & 1]
+    giving = [thread for thread in lanes if ctx.learnt[warp] >> (thread - first) & 1]
+    labels, clocks, pending = slot.known[giving].max(axis=0), {}, Known()
+    for thread in giving:
+        for each in slot.abroad(thread).clocks:
+            clocks = joined(clocks, each)
+        pending.merge(slot.pending.get(thread, Known()))
+    for thread in lanes:
+        if _is_new(slot, thread, labels, clocks):
+            slot.learn(thread, clocks | {slot.block: labels})
+        if pending:
+            slot.pending.setdefault(thread, Known()).merge(pending)
+    if group == ctx.live[warp] & ~ctx.exited[warp]:
+        ctx.learnt[warp] = 0
+
+
+def _is_new(slot, thread: int, labels: np.ndarray, clocks: dict) -> bool:
+    if (labels > np.maximum(slot.known[thread], slot.ctx.epoch - 1)).any():
+        return True
+    known = slot.abroad(thread)
+    return any((mine := known.labels(block)) is None or (theirs > mine).any() for block, theirs in clocks.items())
+
+
+def events(order) -> dict[int, Any]:
+    """The handlers of this family for events of the order of a launch."""
+    return {context.ORDER_EXCHANGE: _exchange}

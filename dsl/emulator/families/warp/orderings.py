@@ -7,9 +7,13 @@ from dsl.emulator.check.ordering import Ordering
 ORDERINGS = (
     Ordering(
         names="shfl.sync vote.sync match.sync redux.sync",
-        orders="nothing: they move registers",
+        orders="what one of the lanes has acquired from memory, with the others; nothing of what they did themselves",
+        scope="the lanes of its mask",
         source="9.7.9.6 shfl.sync, 9.7.13.9 vote.sync, 9.7.13.10 match.sync, 9.7.13.12 redux.sync: they wait for the "
         "lanes and give no order of memory, as bar.warp.sync does",
+        differs="kinder: the ISA gives no order of memory; in NVIDIA's cooperative groups one lane acquires and all lanes "
+        "read, with a shuffle of its answer between",
+        hides="bar.warp.sync",
     ),
     Ordering(
         names="elect.sync",

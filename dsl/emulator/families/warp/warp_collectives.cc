@@ -1,5 +1,6 @@
 // Lanes of a warp that meet: shuffles, votes, matches, reductions, activemask.
 // PTX ISA: shfl.sync, vote.sync, match.sync, redux.sync, elect.sync, activemask, bar.warp.sync.
+#include "check/check.h"
 #include "machine/grid.h"
 
 namespace {
@@ -17,7 +18,7 @@ struct Source {
   u32 asked;
   u32 packed() const {
     using namespace shuffled;
-    return lane | inside << INSIDE_BIT | absent << ABSENT_BIT | asked << ASKED_SHIFT;
+    return lane | inside << INSIDE_BIT | absent << ABSENT_BIT | asked << shuffled::ASKED_SHIFT;
   }
 };
 
@@ -206,6 +207,24 @@ extern "C" void emu_wait_active(Context *ctx, u32 tid, u32 site) {
   ctx->ready[lane.warp] &= ~lane.bit;
 }
 
+static bool is_exchange(u32 mode) { return mode >= SHFL_UP && mode <= REDUX; }
+
+// Lanes have met at a shuffle or the like: check/race.cc and families/warp/check.py.
+static void exchanged(Context *ctx, u32 base, u32 group) {
+  if (!ctx->met) return;
+  u32(*rows)[32] = (u32(*)[32])(ctx->met + 32ul * base), together[32] = {};
+  for (u32 lane : Bits{group})
+    for (u32 other = 0; other < 32; ++other) together[other] = max(together[other], rows[lane][other]);
+  for (u32 lane : Bits{group}) together[lane] = label_of(ctx, base + lane);
+  ++ctx->exchanges;
+  ++ctx->now;
+  for (u32 lane : Bits{group}) {
+    for (u32 other = 0; other < 32; ++other) rows[lane][other] = together[other];
+    ctx->labels[base + lane] = ctx->now;
+  }
+  if (ctx->learnt[base >> 5] & group) tell_order(ctx, ORDER_EXCHANGE, base, group);
+}
+
 // Complete every meeting of a warp whose named, non-exited lanes have all come; whether one did.
 bool resolve_warp(Context *ctx, u32 warp) {
   u32 base = 32 * warp, running = ctx->live[warp] & ~ctx->exited[warp];
@@ -224,6 +243,7 @@ bool resolve_warp(Context *ctx, u32 warp) {
     bool is_election = (key & 255) == ELECT;
     if (key == WARP_SYNC || is_election) tell_order(ctx, ORDER_WARP, warp, group, is_election);
     perform(ctx, base, group, key);
+    if (is_exchange(key & 255)) exchanged(ctx, base, group);
     ctx->in_warp[warp] &= ~group;
     ctx->ready[warp] |= group;
     moved = true;
