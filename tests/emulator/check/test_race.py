@@ -137,6 +137,27 @@ PAIRS = {
         "@%warp0 bra W; st.shared.u32 [%mine], %t; bar.warp.sync -1; @%lead st.release.cta.global.u32 [%f], 1; ret;"
         " W: @!%lead bra N; L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L;"
         " N: {fix} ld.shared.u32 %r3, [%mine+128];", "elect.sync %r9¦%p, -1;|bar.warp.sync -1;", 64, 1),
+    "what a lane has acquired goes on with a shuffle": (
+        "@%warp0 bra W; st.shared.u32 [%mine], %t; bar.warp.sync -1; @%lead st.release.cta.global.u32 [%f], 1; ret;"
+        " W: @!%lead bra N; L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L;"
+        " N: {fix} ld.shared.u32 %r3, [%mine+128];", "|shfl.sync.idx.b32 %r2, %r2, 0, 31, -1;", 64, 1),
+    "what a lane has acquired goes on with a vote, for a fence of the others": (
+        "@%warp0 bra W; st.shared.u32 [%mine], %t; bar.warp.sync -1; @%lead st.release.cta.global.u32 [%f], 1; ret;"
+        " W: @!%lead bra N; L: ld.relaxed.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L;"
+        " N: vote.sync.any.pred %p, 1, -1; {fix} ld.shared.u32 %r3, [%mine+128];", "|fence.acq_rel.cta;", 64, 1),
+    "a shuffle publishes no writes of other lanes": (
+        "@!%warp0 bra C; st.shared.u32 [%mine], %t; {fix} @%lead st.release.cta.global.u32 [%f], 1; ret;"
+        " C: L: ld.acquire.cta.global.u32 %r2, [%f]; setp.eq.u32 %p, %r2, 0; @%p bra L; ld.shared.u32 %r3, [%mine+-128];",
+        "shfl.sync.idx.b32 %r2, %t, 0, 31, -1;|bar.warp.sync -1;", 64, 1),
+    "a word that lanes have read before a shuffle": (
+        "ld.shared.u32 %r1, [%next]; {fix} st.shared.u32 [%mine], %r1;", "|shfl.sync.bfly.b32 %r1, %r1, 1, 31, -1;", 32, 1),
+    "a word that lanes read after a shuffle": (
+        "shfl.sync.bfly.b32 %r1, %t, 1, 31, -1; ld.shared.u32 %r1, [%next]; {fix} st.shared.u32 [%mine], %r1;",
+        "|vote.sync.all.pred %p, 1, -1;", 32, 1),
+    "a word that lanes of another half have read": (
+        "ld.shared.u32 %r1, [%next]; setp.lt.u32 %p, %t, 16; {fix} st.shared.u32 [%mine], %r1;",
+        "selp.b32 %r2, 65535, -65536, %p; shfl.sync.bfly.b32 %r1, %r1, 1, 0x101f, %r2;|"
+        "shfl.sync.bfly.b32 %r1, %r1, 1, 31, -1;", 32, 1),
     "a load that may not see the launch": ("st.global.u32 [%gt], %t; bar.sync 0; ld.global.{fix}u32 %r1, [%gn];", "nc.|", 64, 1),
     "an own word by a load that may not see the launch": ("st.global.u32 [%gt], %t; ld.global.{fix}u32 %r1, [%gt];", "nc.|", 64, 1),
     "a flag of a cluster's scope": (FLAG, ("@%first st.release.cluster.global.u32 [%f], 1;|"

@@ -7,8 +7,8 @@ from the oldest on. A count that is one too low, or a flag that is looked at onc
 after it has no order.
 
 A thread knows that a value is overwritten if it has seen the end of what the writer did then (clocks, also of execution
-alone), has itself read or written a later value, has seen a thread that has, or has run a fence.sc since. A lane sees what
-lanes of its own warp have written by then: NVIDIA's cooperative groups let one lane arrive, and all lanes poll.
+alone), has itself read or written a later value, has seen a thread that has, or has run a fence.sc since. A lane sees
+what lanes of its own warp have written by then: NVIDIA's cooperative groups let one lane arrive, and all lanes poll.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Place:
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
         self.values = [Value(Known(), Known(), (-1, -1), 0, 0)]
-        self.read: dict[Who, list[tuple[int, int]]] = {}  # by thread: the first label at which it read a value, its number
+        self.read: dict[
+            Who, list[tuple[int, int]]
+        ] = {}  # by thread: the first label at which it read a value, its number
         self.times: dict[Who, int] = {}  # by thread: how often it has read the last of these
 
     def reads(self, who: Who, label: int, number: int) -> None:

@@ -1,9 +1,9 @@
 """What shuffles pass on: undefined values that they make, and what a lane has acquired from memory.
 
 PTX ISA 9.7.9.6 gives a shuffle no order of memory. NVIDIA's cooperative groups let one lane acquire, and all lanes read
-what that makes known once a shuffle has told them: a GPU acquires for the warp, and no lane goes on before all of its mask
-have come. So a shuffle or vote gives its lanes what one of them has acquired, at once or at its next fence. What lanes
-did themselves needs a barrier of the warp.
+what that makes known once a shuffle has told them: a GPU acquires for the warp, and no lane goes on before all lanes of
+the mask have come. So a shuffle or vote gives its lanes what one of them has acquired, at once or at its next fence.
+What lanes did themselves needs a barrier of the warp.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def _exchange(slot, first: int, group: int, _: int) -> None:
     ctx, warp = slot.ctx, first >> 5
     lanes = [first + lane for lane in range(32) if group >> lane & 1]
     giving = [thread for thread in lanes if ctx.learnt[warp] >> (thread - first) & 1]
+    if not giving:  # the mask was of an earlier block
+        return
     labels, clocks, pending = slot.known[giving].max(axis=0), {}, Known()
     for thread in giving:
         for each in slot.abroad(thread).clocks:

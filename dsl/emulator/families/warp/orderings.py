@@ -7,12 +7,13 @@ from dsl.emulator.check.ordering import Ordering
 ORDERINGS = (
     Ordering(
         names="shfl.sync vote.sync match.sync redux.sync",
-        orders="what one of the lanes has acquired from memory, with the others; nothing of what they did themselves",
+        orders="what one of the lanes has acquired from memory, with the others; what they had read before it may be "
+        "written after it. What they wrote is not known to the others",
         scope="the lanes of its mask",
         source="9.7.9.6 shfl.sync, 9.7.13.9 vote.sync, 9.7.13.10 match.sync, 9.7.13.12 redux.sync: they wait for the "
         "lanes and give no order of memory, as bar.warp.sync does",
-        differs="kinder: the ISA gives no order of memory; in NVIDIA's cooperative groups one lane acquires and all lanes "
-        "read, with a shuffle of its answer between",
+        differs="kinder: the ISA gives no order of memory; in NVIDIA's cooperative groups one lane acquires, a shuffle "
+        "gives its answer to all lanes, and all read; reductions keep their sum in a place that other lanes have read",
         hides="bar.warp.sync",
     ),
     Ordering(
