@@ -187,9 +187,9 @@ __global__ void spin_lock(int *lock, unsigned *data) {
 }
 static void do_spin_lock() {
   auto lock = zeros(1), data = zeros(1);
-  spin_lock<<<3, 32>>>((int *)lock, data);
+  spin_lock<<<2, 32>>>((int *)lock, data);
   CUDA(cudaDeviceSynchronize());
-  CHECK(*data == 96);
+  CHECK(*data == 64);
 }
 
 // A lock whose loop has the critical section in it, by all lanes.
