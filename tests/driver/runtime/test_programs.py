@@ -71,7 +71,7 @@ def test_no_finding_in_a_right_program(name, seed, tmp_path):
     ["broadcast", "lanes grid spread exchange", "split stages piped group_copies", "bulk gate messages for_its_warp"],
 )
 def test_no_finding_in_idioms_of_libraries(names, tmp_path):
-    """Each in a run of its own: tiles of several warps meet by polling, which is slow under checks."""
+    """Each runs alone: tiles of several warps meet by polling, which is slow under checks."""
     program = built("library_idioms", tmp_path)
     for name in names.split():
         done = run(program, name, GPU_REPRO_CHECK="all")

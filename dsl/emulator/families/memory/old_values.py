@@ -8,7 +8,7 @@ after it has no order.
 
 A thread knows that a value is overwritten if it has seen the end of what the writer did then (clocks, also of execution
 alone), has itself read or written a later value, has seen a thread that has, or has run a fence.sc since. A lane sees
-what lanes of its own warp have written by then: NVIDIA's cooperative groups let one lane arrive, and all lanes poll.
+what lanes of the same warp have written by then: NVIDIA's cooperative groups let one lane arrive, and all lanes poll.
 """
 
 from __future__ import annotations
