@@ -1,9 +1,9 @@
-"""What shuffles pass on: undefined values that they make, and what a lane has acquired from memory.
+"""Effects of shuffles on other lanes: undefined values, and the order that a lane has acquired from memory.
 
 PTX ISA 9.7.9.6 gives a shuffle no order of memory. NVIDIA's cooperative groups let one lane acquire, and all lanes read
 what that makes known once a shuffle has told them: a GPU acquires for the warp, and no lane goes on before all lanes of
 the mask have come. So a shuffle or vote gives its lanes what one of them has acquired, at once or at its next fence.
-What lanes did themselves needs a barrier of the warp.
+Accesses of the lanes themselves need a barrier of the warp.
 """
 
 from __future__ import annotations

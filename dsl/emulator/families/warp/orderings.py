@@ -8,7 +8,7 @@ ORDERINGS = (
     Ordering(
         names="shfl.sync vote.sync match.sync redux.sync",
         orders="what one of the lanes has acquired from memory, with the others; what they had read before it may be "
-        "written after it. What they wrote is not known to the others",
+        "written after it. Their own writes are not known to the others",
         scope="the lanes of its mask",
         source="9.7.9.6 shfl.sync, 9.7.13.9 vote.sync, 9.7.13.10 match.sync, 9.7.13.12 redux.sync: they wait for the "
         "lanes and give no order of memory, as bar.warp.sync does",
