@@ -34,7 +34,10 @@ _COMMON_FLAGS = (
 ).split()
 FLAGS = [*_COMMON_FLAGS, "-ffreestanding", "-ffp-contract=off", "-fno-math-errno"]
 DRIVER_FLAGS = [*_COMMON_FLAGS, "-fvisibility=hidden"]
-DRIVER_NAMES = ("libcuda.so.1", "libcuda.so", "linking/libnvJitLink.so.12", "linking/libnvJitLink.so.13")
+DRIVER_NAMES = (
+    "libcuda.so.1", "libcuda.so", "libnvrtc.so.12", "libnvrtc.so.13", "linking/libnvJitLink.so.12",
+    "linking/libnvJitLink.so.13",
+)  # fmt: skip
 CUDA_MAJORS = (12, 13)
 MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for who works on the C++; see CONTRIBUTING.md
 

@@ -7,6 +7,8 @@ NVIDIA/cuda-samples is not part of this repository: clone it and name its folder
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import os
 import re
 import shutil
@@ -37,6 +39,8 @@ WAIVED = 2  # the exit status by which a sample tells that this device lacks som
 GPU = "sm_90"
 FLAGS = f"-cudart shared -arch={GPU} -std=c++17 --extended-lambda -lineinfo -w -Xcompiler -fopenmp".split()
 RIGHT, WAIVES, REFUSED, WRONG, SLOW, UNBUILT = "right", "waived", "refused", "wrong", "too slow", "not built"
+OPENGL = ("-lGL", "-lGLU", "-lglut")
+ARGUMENTS_FILE = "test_args.json"  # of a checkout: what its own tests pass to samples
 FAILURE = re.compile(r"Result = FAIL|\bFAILED\b|[Tt]est failed|\b[Mm]ismatch")
 REFUSAL = re.compile(r"gpu-repro: (?:the emulator|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M)
 UNSUPPORTED = re.compile(r"^(?:.*: )?UNSUPPORTED_PTX .*?: (.*)$", re.M)
@@ -67,11 +71,11 @@ class Outcome(NamedTuple):
         return f"| {self.sample.name} | {self.result} | {self.cause} |"
 
 
-def samples(checkout: Path, part: str = "") -> Iterator[Sample]:
-    """The samples of a checkout whose names have `part` in them."""
+def samples(checkout: Path, parts: list[str]) -> Iterator[Sample]:
+    """The samples of a checkout whose names have one of `parts` in them; all if there are none."""
     for file in sorted(checkout.glob(f"Samples/{GROUPS}/*/CMakeLists.txt")):
         listed = re.search(r"add_executable\(\s*\S+\s+([^)]*)\)", file.read_text())
-        if listed and part in file.parent.name:
+        if listed and any(part in file.parent.name for part in parts or [""]):
             names = [name for name in listed[1].split() if re.search(r"\.(cu|cpp|c)$", name)]
             yield Sample(file.parent, [file.parent / name for name in names])
 
@@ -80,6 +84,8 @@ def build(sample: Sample, folder: Path, library_folder: Path) -> str:
     """Build a sample as a program in `folder`, which is a copy of its folder; the reason if that fails."""
     common = sample.folder.parents[2] / "Common"
     paths = [f"-I{common}", f"-I{common / 'UtilNPP'}", f"-I{sample.folder}", f"-L{library_folder}", "-lcuda"]
+    paths += [f"-Xcompiler=-idirafter,{each / 'include'}" for each in package_folders()]
+    paths += linked(sample, library_folder)
     separate = ["-rdc=true", "-lcudadevrt"] * sample.folder.name.startswith("cdp")
     commands = [[*FLAGS, *separate, "-o", str(folder / folder.name), *map(str, sample.sources), *paths]]
     for kind, output, source in images(sample):
@@ -89,6 +95,32 @@ def build(sample: Sample, folder: Path, library_folder: Path) -> str:
         if done.returncode:
             return unbuilt_because(done.stdout + done.stderr)
     return ""
+
+
+def package_folders() -> list[Path]:
+    """Folders of NVIDIA's packages of this environment, with headers and libraries that the toolkit may lack."""
+    spec = importlib.util.find_spec("nvidia")
+    return [Path(each, "cu13") for each in (spec.submodule_search_locations or [] if spec else [])]
+
+
+def linked(sample: Sample, library_folder: Path) -> list[str]:
+    """The options that link a sample with the libraries that its CMake file names."""
+    text = (sample.folder / "CMakeLists.txt").read_text()
+    options = [*OPENGL] if re.search(r"find_package\((?:OpenGL|GLUT)", text) else []
+    for name in dict.fromkeys(re.findall(r"CUDA::(\w+)", text)):
+        if name in ("cuda_driver", "cudart"):
+            continue
+        folders = [library_folder, *(each / "lib" for each in package_folders())]
+        found = [file for folder in folders for file in sorted(folder.glob(f"lib{name}.so*"))]
+        options.append(f"-Xlinker={found[0]}" if found else f"-l{name}")
+    return options
+
+
+def arguments_of(sample: Sample) -> list[list[str]]:
+    """The arguments of each run of a sample, as the checkout's own tests have them."""
+    file = sample.folder.parents[2] / ARGUMENTS_FILE
+    known = json.loads(file.read_text()).get(sample.folder.name, {}) if file.exists() else {}
+    return [each.get("args", []) for each in known.get("runs", [known])]
 
 
 def images(sample: Sample) -> Iterator[tuple[str, str, Path]]:
@@ -115,22 +147,27 @@ def unbuilt_because(text: str) -> str:
 
 
 def run(sample: Sample, folder: Path, library_folder: Path, timeout: float) -> Outcome:
-    """Run the sample that was built in `folder`, where its data files are too."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(library_folder)}
+    """Run the sample that was built in `folder`, where its data files are too, with each of its arguments."""
+    paths = [library_folder, *(each / "lib" for each in package_folders())]
+    environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, paths))}
     start = time.monotonic()
-    try:
-        done = subprocess.run(
-            [str(folder / folder.name)],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            timeout=timeout,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        return Outcome(sample, SLOW, f"not done in {timeout:g} s", timeout)
-    text = (done.stdout + done.stderr).decode(errors="replace")
-    return Outcome(sample, *judged(done.returncode, text), time.monotonic() - start)
+    for arguments in arguments_of(sample):
+        try:
+            done = subprocess.run(
+                [str(folder / folder.name), *arguments],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                timeout=start + timeout - time.monotonic(),
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(sample, SLOW, f"not done in {timeout:g} s", timeout)
+        text = (done.stdout + done.stderr).decode(errors="replace")
+        result, cause = judged(done.returncode, text)
+        if result != RIGHT:
+            break
+    return Outcome(sample, result, cause, time.monotonic() - start)
 
 
 def judged(status: int, text: str) -> tuple[str, str]:
@@ -190,13 +227,13 @@ def main() -> int:
         description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkout", type=Path, help="folder of a clone of NVIDIA/cuda-samples")
-    parser.add_argument("part", nargs="?", default="", help="run samples with this in their names")
+    parser.add_argument("part", nargs="*", help="run samples with one of these in their names")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="stop a sample after S seconds")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="build and run N samples at a time")
     arguments = parser.parse_args()
     chosen = list(samples(arguments.checkout.resolve(), arguments.part))
     if not chosen:
-        parser.error(f"{arguments.checkout} has no sample with {arguments.part!r} in its name")
+        parser.error(f"{arguments.checkout} has no sample with {' or '.join(arguments.part)!r} in its name")
     if not shutil.which("nvcc"):
         parser.error("nvcc is not installed")
     library_folder = driver.library_folder()
