@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "order.h"
+
 namespace driver {
 namespace {
 
@@ -17,12 +19,14 @@ Address at;
 int file = -1;
 bool has_failed;
 
+u64 all_bytes() { return follows_writes() ? WRITTEN_AFTER + ARENA_BYTES : ARENA_BYTES; }
+
 Address map() {
   for (Address place : PLACES) {
-    void *got = mmap((void *)place, ARENA_BYTES, PROT_READ | PROT_WRITE,
+    void *got = mmap((void *)place, all_bytes(), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
     if ((Address)got == place) return place;
-    if (got != MAP_FAILED) munmap(got, ARENA_BYTES);
+    if (got != MAP_FAILED) munmap(got, all_bytes());
   }
   return 0;
 }
@@ -32,15 +36,15 @@ Address map() {
 Address arena() {
   if (at || has_failed) return at;
   file = (int)syscall(SYS_memfd_create, "gpu-repro", CLOSE_ON_EXEC);
-  if (file >= 0 && !ftruncate(file, (off_t)ARENA_BYTES)) at = map();
+  if (file >= 0 && !ftruncate(file, (off_t)all_bytes())) at = map();
   if (!at) {
     has_failed = true;
     tell("there are no %llu GiB of addresses for device memory (%s); fix: raise the limit (ulimit -v unlimited)",
-         (unsigned long long)(ARENA_BYTES >> 30), strerror(errno));
+         (unsigned long long)(all_bytes() >> 30), strerror(errno));
     return 0;
   }
-  madvise((void *)at, ARENA_BYTES, MADV_DONTFORK);
-  madvise((void *)at, ARENA_BYTES, MADV_DONTDUMP);
+  madvise((void *)at, all_bytes(), MADV_DONTFORK);
+  madvise((void *)at, all_bytes(), MADV_DONTDUMP);
   return at;
 }
 

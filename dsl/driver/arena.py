@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import weakref
 from typing import Any
 
 BYTES = 192 << 30  # as arena.h has it, and what follows
 CONTROL_BYTES = 1 << 20
 VARIABLES_BYTES = 4 << 30
+WRITTEN_AFTER = BYTES
 _ALIGNMENT_BYTES = 256
 _NO_RESERVE, _FIXED_NO_REPLACE = 0x4000, 0x100000  # MAP_...
 
@@ -21,7 +23,8 @@ _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_
 def map_at(address: int, file: int) -> None:
     """Map it. Raises MemoryError where these addresses are taken in this process."""
     access, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _NO_RESERVE | _FIXED_NO_REPLACE
-    if _libc.mmap(address, BYTES, access, flags, file, 0) != address:
+    nbytes = os.fstat(file).st_size  # with a byte for each byte, if the program keeps what was written
+    if _libc.mmap(address, nbytes, access, flags, file, 0) != address:
         raise MemoryError(f"the addresses of device memory from 0x{address:x} on are taken in the helper process")
 
 

@@ -89,6 +89,7 @@ API(cuGraphConditionalHandleCreate)(Address *made, Graph *graph, Context *, u32 
   REFUSE_IF(!made || flags > ASSIGN_DEFAULT, INVALID_VALUE);
   if (Result bad = allocate(made, sizeof(u32), Memory::DEVICE, 0)) return bad;
   *(u32 *)*made = value;
+  note_written(*made, sizeof(u32));
   if (flags & ASSIGN_DEFAULT) graph->first_values.add({*made, sizeof(u32), 1, 1, value, sizeof(u32), true});
   return SUCCESS;
 }

@@ -53,7 +53,9 @@ Result check(const BoxCopy &copy) {
 
 Result run(const Copy &each) {
   if (Result bad = check(each)) return bad;
-  if (each.nbytes) memmove((void *)each.to, (void *)each.from, each.nbytes);
+  if (!each.nbytes) return SUCCESS;
+  memmove((void *)each.to, (void *)each.from, each.nbytes);
+  note_copied(each.to, each.from, each.nbytes);
   return SUCCESS;
 }
 
@@ -62,9 +64,13 @@ Result run(const BoxCopy &copy) {
   Side from, to;
   if (Result bad = sides_of(copy, &from, &to)) return bad;
   for (u64 z = 0; z < copy.box.depth; ++z)
-    for (u64 y = 0; y < copy.box.height; ++y)
-      memmove((u8 *)to.start + (z * to.height + y) * to.pitch, (u8 *)from.start + (z * from.height + y) * from.pitch,
-              copy.box.width);
+    for (u64 y = 0; y < copy.box.height; ++y) {
+      Address target = to.start + (z * to.height + y) * to.pitch;
+      Address source = from.start + (z * from.height + y) * from.pitch;
+      memmove((void *)target, (void *)source, copy.box.width);
+      if (copy.from.memory == ARRAY) note_written(target, copy.box.width);  // surfaces may have written the texels
+      else note_copied(target, source, copy.box.width);
+    }
   return SUCCESS;
 }
 

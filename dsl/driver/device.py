@@ -21,6 +21,7 @@ from dsl.launch.driver import answers, images, messages, results
 from dsl.launch.driver.messages import Reader
 
 _LABEL = "memory allocated through the CUDA driver"
+_FOLLOWED = 1 << 63
 
 
 class HelperDevice(answers.Answers):
@@ -77,9 +78,12 @@ class HelperDevice(answers.Answers):
     # ** memory
 
     def _memory(self, reader: Reader) -> tuple[int, bytes]:
-        """Blocks that came (address, size) or went (address, 0)."""
+        """Blocks that came (address, size) or went (address, 0). _FOLLOWED: it is known which bytes were written."""
         for address, nbytes in answers.ROW.iter_unpack(reader.rest()):
             if nbytes:
+                if nbytes & _FOLLOWED:
+                    nbytes ^= _FOLLOWED
+                    self.device.memory.follow(address, address + arena.WRITTEN_AFTER)
                 self.device.register(address, nbytes, _LABEL)
                 if self._overlap is not None:
                     self._overlap.forget(address, nbytes)

@@ -14,12 +14,14 @@ Result check(const Fill &fill) {
 // Rows of `width` elements; a pitch is in bytes.
 Result run(const Fill &fill) {
   if (Result bad = check(fill)) return bad;
+  u64 row_bytes = fill.width * fill.element_bytes;
   for (u64 row = 0; row < fill.height; ++row) {
     u8 *at = (u8 *)fill.to + row * fill.pitch;
     if (fill.element_bytes == 1) memset(at, (int)fill.value, fill.width);
     else
       for (u64 column = 0; column < fill.width; ++column)
         memcpy(at + column * fill.element_bytes, &fill.value, fill.element_bytes);
+    note_written((Address)at, row_bytes);
   }
   return SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "helper_process.h"
 #include "in_process.h"
 #include "memory.h"
+#include "order.h"
 
 namespace driver {
 namespace {
@@ -21,6 +22,7 @@ struct Row {
   Address address;
   u64 nbytes;
 };
+constexpr u64 FOLLOWED = 1ull << 63;  // of a size: it is known which bytes were written
 
 int channel = -1, wake = -1;
 bool has_failed;
@@ -95,6 +97,11 @@ Result lost() {
   return LAUNCH_FAILED;
 }
 
+Row row_of(const Block &block) {
+  bool is_followed = follows_writes() && block.memory == Memory::DEVICE;
+  return {block.start, block.bytes | (is_followed ? FOLLOWED : 0)};
+}
+
 bool start() {
   if (channel >= 0) return true;
   if (has_failed) return false;
@@ -106,7 +113,7 @@ bool start() {
     pending.add({freed[i % MOST_FREED].address, 0});
   }
   for (const Block &each : blocks())
-    if (!each.is_away) pending.add({each.start, each.bytes});
+    if (!each.is_away) pending.add(row_of(each));
   return !has_failed;
 }
 
@@ -164,8 +171,8 @@ Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *lau
 
 bool helper_runs() { return channel >= 0 || python_answers(); }
 
-void note_memory(Address address, u64 nbytes) {
-  if (channel >= 0) pending.add({address, nbytes});
+void note_memory(const Block &block) {
+  if (channel >= 0) pending.add(row_of(block));
 }
 
 void note_freed(Address address, u64 nbytes) {

@@ -5,6 +5,8 @@
 
 namespace driver {
 
+struct Block;
+
 // The last ones are asked in a process that has the device alone (in_process.h).
 enum class Op : u32 {
   LOAD = 1,
@@ -60,7 +62,7 @@ Result ask_by_ring(void (*fill)(Ring *ring, const void *launch), const void *lau
 bool helper_runs();
 
 // Tell the helper before the next message of new memory, and of memory that is freed.
-void note_memory(Address address, u64 nbytes);
+void note_memory(const Block &block);
 void note_freed(Address address, u64 nbytes);
 
 void leave_helper();  // in the child after a fork

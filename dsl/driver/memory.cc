@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "device.h"
 #include "in_process.h"
+#include "order.h"
 #include "pieces.h"
 
 namespace driver {
@@ -65,6 +66,31 @@ void give_back(Address start, u64 bytes) {
   }
 }
 
+// Give pages back to the operating system; they are 0 when they are used again.
+void punch(Address start, u64 bytes) {
+  fallocate(arena_file(), PUNCH, (off_t)(start - arena()), (off_t)round_up(bytes, 4096));
+}
+
+// New memory: nobody wrote it.
+void forget_writes(Address start, u64 bytes) {
+  if (!follows_writes()) return;
+  start += WRITTEN_AFTER;
+  u64 edge = (4096 - start % 4096) % 4096, inner = bytes > edge ? (bytes - edge) & ~4095ull : 0;
+  if (inner < LARGE) {
+    memset((void *)start, 0, bytes);
+    return;
+  }
+  memset((void *)start, 0, edge);
+  punch(start + edge, inner);
+  memset((void *)(start + edge + inner), 0, bytes - edge - inner);
+}
+
+bool is_followed(Address address) {
+  if (!follows_writes()) return false;
+  Block *block = block_of(address);
+  return block && block->memory == Memory::DEVICE;
+}
+
 Result free_of_device(Address start) {
   Answer answer;
   return ask_python(Op::FREE, start, 0, &answer);
@@ -79,8 +105,7 @@ void remove(u64 at) {
     return;
   }
   if (!block.is_away) note_freed(block.start, block.bytes);
-  if (block.bytes >= LARGE)
-    fallocate(arena_file(), PUNCH, (off_t)(block.start - arena()), (off_t)round_up(block.bytes, 4096));
+  if (block.bytes >= LARGE) punch(block.start, block.bytes);
   give_back(block.start, block.room);
 }
 
@@ -146,7 +171,8 @@ Result allocate(Address *made, u64 nbytes, Memory memory, u32 flags, const void 
     all.insert(after(all, start),
                {start, nbytes, room, next_id++, current(), pool, memory, flags, false, false, false, 0});
     used += nbytes;
-    note_memory(start, nbytes);
+    forget_writes(start, nbytes);
+    note_memory(all[after(all, start) - 1]);
     *made = start;
     return SUCCESS;
   }
@@ -183,7 +209,9 @@ Block *reserved(Address address) {
 void make_present(Block *block) {
   if (!block->is_away) return;
   block->is_away = false;
-  if (!is_in_process()) note_memory(block->start, block->bytes);
+  if (is_in_process()) return;
+  forget_writes(block->start, block->bytes);
+  note_memory(*block);
 }
 
 void hold(Address address) {
@@ -193,6 +221,15 @@ void hold(Address address) {
 void let_go(Address address) {
   Block *block = reserved(address);
   if (block && block->holders && !--block->holders && block->is_away) remove((u64)(block - all.data));
+}
+
+void note_written(Address address, u64 nbytes) {
+  if (is_followed(address)) memset((void *)(address + WRITTEN_AFTER), 1, nbytes);
+}
+
+void note_copied(Address to, Address from, u64 nbytes) {
+  if (!is_followed(from)) return note_written(to, nbytes);
+  if (is_followed(to)) memmove((void *)(to + WRITTEN_AFTER), (void *)(from + WRITTEN_AFTER), nbytes);
 }
 
 void free_blocks_of(Context *owner) {

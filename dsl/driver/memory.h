@@ -14,7 +14,7 @@ struct Block {
   Memory memory;
   u32 flags;
   bool is_of_graph = false, is_away = false, is_taken = false;  // see memory_nodes.cc
-  u32 holders = 0;                          // nodes, and work that waits
+  u32 holders = 0;                                              // nodes, and work that waits
   Address end() const { return start + bytes; }
 };
 
@@ -31,6 +31,10 @@ Block *reserved(Address address);  // whether it is there or not; nullptr if no 
 void make_present(Block *block);
 void hold(Address address);
 void let_go(Address address);
+
+// Which bytes kernels may read (see follows_writes): those that were written, and those that were copied from such.
+void note_written(Address address, u64 nbytes);
+void note_copied(Address to, Address from, u64 nbytes);
 
 void free_blocks_of(Context *owner);
 

@@ -21,7 +21,10 @@ const char *variable(const char *name, const char *former) {
   return text && *text ? text : former ? getenv(former) : nullptr;
 }
 
-bool names_races(const char *checks) { return checks && (strstr(checks, "race") || !strcmp(checks, "all")); }
+bool names(const char *check) {
+  const char *checks = variable("GPU_REPRO_CHECK", "DSL_CHECK");
+  return checks && (strstr(checks, check) || !strcmp(checks, "all"));
+}
 
 }  // namespace
 
@@ -35,8 +38,13 @@ u64 seed() {
 }
 
 bool looks_for_races() {
-  static bool are_looked_for = names_races(variable("GPU_REPRO_CHECK", "DSL_CHECK"));
+  static bool are_looked_for = names("race");
   return are_looked_for && !is_in_process();
+}
+
+bool follows_writes() {
+  static bool are_followed = names("undefined");
+  return are_followed && !is_in_process();
 }
 
 bool follows_order() { return looks_for_races() || seed(); }

@@ -9,6 +9,7 @@ namespace driver {
 bool follows_order();
 u64 seed();  // 0: none
 bool looks_for_races();
+bool follows_writes();  // whether it is kept which bytes of device memory were written
 
 // Whether work may overlap at all: there is a stream beside the legacy default stream, or a graph.
 extern bool may_overlap;

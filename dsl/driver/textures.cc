@@ -102,6 +102,7 @@ Result publish(Address *handle, const Texture &texture) {
   REFUSE_IF(!handle, INVALID_VALUE);
   if (Result failed = allocate(handle, sizeof texture, Memory::DEVICE, 0)) return failed;
   memcpy((void *)*handle, &texture, sizeof texture);
+  note_written(*handle, sizeof texture);
   return SUCCESS;
 }
 

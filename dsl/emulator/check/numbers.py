@@ -52,6 +52,7 @@ class undefined:
     """The mark of an undefined value: the number of the load + 1 (SITE_SHIFT), below it its address. 0: all is well."""
 
     SITE_SHIFT, ADDRESS_MASK, MOST_SITES = 48, (1 << 48) - 1, (1 << 15) - 2
+    COMPUTED = 1 << 63  # it is not what was read, but computed of that
     SHUFFLED = 1 << 47  # of what a shuffle gave: a lane is in the place of the address
 
 

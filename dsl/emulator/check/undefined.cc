@@ -6,7 +6,10 @@
 // something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, shuffles, votes,
 // prints). So a vector load that reaches into padding, and a load that a compiler moved before its condition, are none.
 //
-// A mark is a u64: the number of the load + 1, then 48 bits of its address; 0 where all is well. A shuffle that asks
+// Global memory may be copied with its padding: a value that was read there and is stored in global memory unchanged is
+// no finding, and its bytes stay unwritten where that is followed.
+//
+// A mark is a u64: COMPUTED, the number of the load + 1, then 48 bits of its address; 0 where all is well. A shuffle that asks
 // for a lane which takes no part gives a mark too: SHUFFLED and that lane are in the place of an address.
 #include "check/check.h"
 
@@ -23,6 +26,17 @@ namespace {
   if (ctx->local_valid && is_local(ctx, address)) return ctx->local_valid + (address - (u64)ctx->local);
   u64 offset = near_offset(ctx, address);
   return ctx->near_valid ? ctx->near_valid + offset : nullptr;
+}
+
+[[gnu::always_inline]] inline u32 site_of(u64 mark) {
+  return (u32)((mark & ~undefined::COMPUTED) >> undefined::SITE_SHIFT) - 1;
+}
+
+// Whether a mark is of a value of global memory, as it was read.
+[[gnu::cold, gnu::noinline]] bool is_copied(Context *ctx, u64 mark) {
+  u64 address = mark & undefined::ADDRESS_MASK;
+  if (mark & (undefined::COMPUTED | undefined::SHUFFLED)) return false;
+  return !owner_of(ctx, address) && !is_local(ctx, address);
 }
 
 // memset, which is a store for the sizes of most accesses.
@@ -46,7 +60,7 @@ extern "C" {
 [[gnu::noinline, gnu::cold]] u32 emu_undefined(Context *ctx, u32 tid, u32 site, u64 mark, u32 ends) {
   if (ends) {
     ctx->undefined_mark = 0;
-    ctx->other_site = (u32)(mark >> undefined::SITE_SHIFT) - 1;
+    ctx->other_site = site_of(mark);
     emu_fault(ctx, UNDEFINED, site, tid, mark & undefined::ADDRESS_MASK, 0, 0);
     return 0;
   }
@@ -74,9 +88,15 @@ u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
 void emu_written(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u64 mark) {
   const Context *owner = owner_of(ctx, address);
   u8 *valid = valid_at(ctx, address, owner);
-  bool spreads = mark && !owner && !is_local(ctx, address);
+  bool spreads = mark && !owner && !is_local(ctx, address) && !is_copied(ctx, mark);
   if (spreads) emu_undefined(ctx, tid, site, mark, 0);
   if (valid) fill(valid, !mark || spreads, size);
+}
+
+// Bytes outside of shared memory are written by a copy.
+void emu_written_out(Context *ctx, u64 address, u64 size) {
+  near_offset(ctx, address);
+  if (ctx->near_valid) __builtin_memset(ctx->near_valid + near_offset(ctx, address), 1, size);
 }
 
 // A copy of `size` bytes that the thread has waited for, for both checkers.

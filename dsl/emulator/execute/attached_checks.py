@@ -128,7 +128,7 @@ class Checks:
             ctx = marked.ctx
             ctx.status, ctx.site, ctx.thread = context.UNDEFINED, ctx.undefined_site, ctx.undefined_thread
             ctx.block, ctx.address = ctx.undefined_block, ctx.undefined_mark & undefined.ADDRESS_MASK
-            ctx.other_site = (ctx.undefined_mark >> undefined.SITE_SHIFT) - 1
+            ctx.other_site = ((ctx.undefined_mark & ~undefined.COMPUTED) >> undefined.SITE_SHIFT) - 1
             x, y, _ = self.launch.grid
             ctx.block_index[:] = ctx.block % x, ctx.block // x % y, ctx.block // (x * y)
         return marked

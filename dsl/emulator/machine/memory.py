@@ -42,6 +42,7 @@ class Memory:
     def __init__(self) -> None:
         self._by_address: dict[int, list[Allocation]] = {}
         self._owned: dict[int, ctypes.Array] = {}
+        self._written: dict[int, int] = {}  # by address of an allocation
         self._freed: deque[Allocation] = deque(maxlen=_FREED)
         self.number = next(_numbers)
         self._signature, self._watched = ctypes.c_int64(), ctypes.c_int32()
@@ -79,6 +80,7 @@ class Memory:
             self._signature.value -= hash((gone.address, gone.size_bytes))
             if not stack:
                 del self._by_address[address]
+                self._written.pop(address, None)
                 self._freed.append(gone)
 
     def holds(self, address: int) -> bool:
@@ -108,7 +110,11 @@ class Memory:
     def validity(self, lo: int, hi: int) -> int:
         """The address of a byte for each byte of the host addresses from `lo` to `hi`, 1 once it is written; 0 where
         nothing is known of them."""
-        return 0
+        return self._written.get(lo, 0) if len(self._by_address.get(lo, ())) == 1 else 0
+
+    def follow(self, address: int, written: int) -> None:
+        """The allocation to be registered at `address` has a byte for each byte at `written`, 1 once it is written."""
+        self._written[address] = written
 
     def allocations(self) -> list[Allocation]:
         """All registered ranges in address order."""

@@ -25,7 +25,8 @@ from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
 CHECKS = (RACE, UNDEFINED)
-_PRIVATE = frozenset({"param", "const", "local"})
+# that put bits elsewhere: a value is put together of its bytes by them
+_MOVES = frozenset({"mov", "selp", "cvt", "prmt", "shl", "shr", "shf", "or", "bfi", "bfe"})
 
 
 class Checked(Thread):
@@ -199,7 +200,11 @@ class Checked(Thread):
     def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
         self.loaded_site, self.loaded_address = site, address
-        if not instr.traits & (LOAD | ATOMIC):  # other lanes get it: cp.async, ldmatrix
+        if instr.traits & ATOMIC:
+            replaces = "exch" in instr.mods
+        else:
+            replaces = instr.traits & LOAD or instr.opcode == "cp"  # a copy of global memory may take its padding
+        if not replaces:  # it is combined with it, or other lanes get it: ldmatrix
             self.undefined_finding(instr, self._mark_of_load(0, size_bytes), ends=False)
 
     def _writes(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
@@ -306,7 +311,11 @@ class Checked(Thread):
             return "0"
         if (rule := _mark_rules().get(instr.opcode)) is not None:
             return rule(self, instr, *sources)
-        return self.mark(*sources)
+        mark = self.mark(*sources)
+        if instr.opcode in _MOVES or mark == "0":
+            return mark
+        computed = self.or_(mark, constant(undefined.COMPUTED, 64), "i64")
+        return self.select(self.cmp("eq", mark, 0, "i64"), 0, computed, "i64")
 
     def _put_loaded(self, instr: Instr) -> None:
         destination = instr.operands[0]

@@ -81,12 +81,24 @@ void land_bytes(const BulkEntry &one, u32 reduction) {
   else __builtin_memmove(target, source, one.size);
 }
 
+// `visit` the bytes in global memory that a copy reads or writes.
+bool visit_global(const BulkEntry &one, Visit visit, void *data) {
+  if ((one.kind & 3) < bulk::BOX_IN) return visit(data, one.other, one.size);
+  return visit_box(*(const TensorMap *)one.map, one.coords, visit, data);
+}
+
 // One copy happens, or an asynchronous store.
 void land(Context *ctx, const BulkEntry &one) {
   u32 kind = one.kind & ((1 << REDUCTION_SHIFT) - 1), reduction = one.kind >> REDUCTION_SHIFT;
   if (kind >= async_store::STORE) land_value(one);
   else if (kind < bulk::BOX_IN) land_bytes(one, reduction);
   else box_copy(*(const TensorMap *)one.map, one.smem, one.coords, one.enters(), reduction);
+  if (ctx->shadows && !one.enters()) {
+    auto visit = [](void *data, u64 address, u64 size) {
+      return emu_written_out((Context *)data, address, size), true;
+    };
+    visit_global(one, visit, ctx);
+  }
   if (ctx->landed) ctx->landed(ctx, one.thread, one.smem, one.size | (one.enters() ? SIGNALS : COPIED_OUT));
   if (one.enters()) complete(ctx, (u64 *)one.barrier, one.size, one.thread);
 }
@@ -102,12 +114,6 @@ template <class Ends> void sweep(Context *ctx, Ends ends) {
 }
 
 bool leaves(const BulkEntry &one, u32 tid) { return !one.enters() && one.thread == tid; }
-
-// `visit` the bytes in global memory that a copy reads or writes.
-bool visit_global(const BulkEntry &one, Visit visit, void *data) {
-  if ((one.kind & 3) < bulk::BOX_IN) return visit(data, one.other, one.size);
-  return visit_box(*(const TensorMap *)one.map, one.coords, visit, data);
-}
 
 bool is_checked(const Context *ctx) { return ctx->order_kinds & orders::BULK; }
 
