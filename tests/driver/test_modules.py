@@ -1,9 +1,13 @@
 """Modules, libraries, functions, fat binaries and linking."""
 
+import glob
+import importlib.metadata
 import shutil
 import subprocess
 
 import pytest
+
+from tests.driver.conftest import environment
 
 ADD_ONE = """extern "C" __global__ void add_one(int *p) { p[threadIdx.x] += 1; if (!threadIdx.x) printf("from %d\\n", p[0]); }"""
 LAUNCH = """
@@ -129,6 +133,39 @@ def test_machine_code_alone_is_refused_with_the_fix(run, tmp_path):
       TELL(cuModuleLoad(&module, "{tmp_path}/k.cubin")); TELL(cuModuleLoad(&module, "{tmp_path}/k.fatbin"));
     """)  # fmt: skip
     assert text.count('"): 209\n') == 2 and text.count("fix: build PTX into it: nvcc -gencode") == 2
+
+
+PLACES = ["/usr/local/cuda/lib64", "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"]
+NVRTC = """
+  void *program, *library = dlopen("libnvrtc.so.13", RTLD_NOW); size_t bytes; char *image;
+  int (*create)() = dlsym(library, "nvrtcCreateProgram"), (*compile)() = dlsym(library, "nvrtcCompileProgram");
+  int (*size)() = dlsym(library, "nvrtcGetCUBINSize"), (*cubin)() = dlsym(library, "nvrtcGetCUBIN");
+  const char *options[] = {"--gpu-architecture=sm_90"};
+  printf("%d ", create(&program, source, "k.cu", 0, NULL, NULL)); printf("%d ", compile(program, 1, options));
+"""
+
+
+def nvrtc_folder() -> str:
+    """The folder of NVIDIA's library of this environment."""
+    file = importlib.metadata.distribution("nvidia-cuda-nvrtc").locate_file("nvidia/cu13/lib")
+    return str(file)
+
+
+def test_machine_code_of_nvrtc_is_ptx(run):
+    libraries = f"{environment()['LD_LIBRARY_PATH']}:{nvrtc_folder()}"
+    source = 'const char *source = "extern \\"C\\" __global__ void add_one(int *p) { p[threadIdx.x] += 1; }";'
+    text = run(CONTEXT + source + NVRTC + f"""
+      printf("%d ", size(program, &bytes)); image = malloc(bytes); printf("%d\\n", cubin(program, image));
+      CHECK(cuModuleLoadData(&module, image)); function = function_of(module, "add_one"); {LAUNCH}
+    """, "#include <dlfcn.h>\n#include <stdlib.h>", LD_LIBRARY_PATH=libraries)  # fmt: skip
+    assert text == "0 0 0 0\n42 42\n"
+
+
+@pytest.mark.skipif(any(glob.glob(f"{each}/libnvrtc.so.1[23]") for each in PLACES), reason="NVRTC is installed there")
+def test_nvrtc_is_named_where_it_is_not(run):
+    where = {"CUDA_HOME": "/nonexistent", "CUDA_PATH": "/nonexistent"}
+    text = run('handle context, module, function; const char *source = "";' + NVRTC, "#include <dlfcn.h>", **where)
+    assert text.startswith("11 11 gpu-repro: NVRTC is not where the dynamic linker searches; fix: add the folder of")
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")

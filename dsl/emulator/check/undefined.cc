@@ -39,6 +39,13 @@ namespace {
   return !owner_of(ctx, address) && !is_local(ctx, address);
 }
 
+// The bytes about a copy of `size` bytes become those about where it was read: some may be written and some not.
+[[gnu::cold, gnu::noinline]] void copy_valid(Context *ctx, u8 *valid, u32 size, u64 mark) {
+  u64 offset = near_offset(ctx, mark & undefined::ADDRESS_MASK);
+  if (ctx->near_valid && offset + size <= ctx->near_bytes) __builtin_memmove(valid, ctx->near_valid + offset, size);
+  else __builtin_memset(valid, 1, size);
+}
+
 // memset, which is a store for the sizes of most accesses.
 [[gnu::always_inline]] inline void fill(u8 *start, u8 byte, u32 size) {
   switch (size) {
@@ -88,9 +95,11 @@ u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
 void emu_written(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u64 mark) {
   const Context *owner = owner_of(ctx, address);
   u8 *valid = valid_at(ctx, address, owner);
-  bool spreads = mark && !owner && !is_local(ctx, address) && !is_copied(ctx, mark);
+  bool leaves = mark && !owner && !is_local(ctx, address), spreads = leaves && !is_copied(ctx, mark);
   if (spreads) emu_undefined(ctx, tid, site, mark, 0);
-  if (valid) fill(valid, !mark || spreads, size);
+  if (leaves && !spreads) {
+    if (valid) copy_valid(ctx, valid, size, mark);
+  } else if (valid) fill(valid, !mark || spreads, size);
 }
 
 // Bytes outside of shared memory are written by a copy.

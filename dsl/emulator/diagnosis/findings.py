@@ -172,11 +172,12 @@ def _undefined(launch) -> Fault:
     lines = [f"    in `{launch.entry_name}`, {places.thread_of(launch, ctx.block, ctx.thread)}"]
     lines.append(f"    read at PTX line {read.line}: {read.text}")
     lines.append(f"    used at PTX line {use.line}: {use.text}")
-    inside = 0 <= address - ctx.smem < ctx.smem_bytes
-    wrote = (
-        "every thread that shares it must have written its part before" if inside else "it holds what was there before"
-    )
-    fix = f"write it first: {wrote}"
+    if 0 <= address - ctx.smem < ctx.smem_bytes:
+        fix = "write it first: every thread that shares it must have written its part before"
+    elif launch.memory.holds(address):
+        fix = "write it first (`cudaMemset`, `cudaMemcpy`, a kernel): new memory holds what was there before"
+    else:
+        fix = "write it first: it holds what was there before"
     for words in families.named("words", "UNDEFINED"):
         if read.opcode in words:
             message, fix = words[read.opcode](address, f"The value {how} {where}")

@@ -25,8 +25,7 @@ from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
 CHECKS = (RACE, UNDEFINED)
-# that put bits elsewhere: a value is put together of its bytes by them
-_MOVES = frozenset({"mov", "selp", "cvt", "prmt", "shl", "shr", "shf", "or", "bfi", "bfe"})
+_MOVES = frozenset({"mov", "selp"})  # the result is an operand as it is
 
 
 class Checked(Thread):
@@ -297,7 +296,9 @@ class Checked(Thread):
                 self._decides(instr, *reads(instr), ends=instr.opcode in ("bra", "brx"))
         self.loaded = "0"
         super().emit(row, instr)
-        if pure:
+        if pure and isinstance(operands[0], Vec):
+            self._put_parts(operands[0], mark, instr)
+        elif pure:
             self.put_mark(operands[0], mark)
         elif instr.traits & (LOAD | ATOMIC):
             self._put_loaded(instr)
@@ -312,10 +313,23 @@ class Checked(Thread):
         if (rule := _mark_rules().get(instr.opcode)) is not None:
             return rule(self, instr, *sources)
         mark = self.mark(*sources)
-        if instr.opcode in _MOVES or mark == "0":
+        if mark == "0":
+            return mark
+        if isinstance(sources[0], Vec):  # of parts, which may be written or not
+            return self.select(self.cmp("slt", mark, 0, "i64"), mark, 0, "i64")
+        if instr.opcode in _MOVES:
             return mark
         computed = self.or_(mark, constant(undefined.COMPUTED, 64), "i64")
         return self.select(self.cmp("eq", mark, 0, "i64"), 0, computed, "i64")
+
+    def _put_parts(self, destination: Vec, mark: str, instr: Instr) -> None:
+        """The marks of the parts of a value: each was read at its own address."""
+        bits = next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32)
+        shuffled = self.and_(mark, undefined.SHUFFLED, "i64")
+        is_read = self.and_(self.cmp("ne", mark, 0, "i64"), self.cmp("eq", shuffled, 0, "i64"), "i1")
+        for i, item in enumerate(destination.items):
+            part = self.add(mark, i * bits // 8 // len(destination.items), "i64")
+            self.put_mark(item, self.select(is_read, part, mark, "i64"))
 
     def _put_loaded(self, instr: Instr) -> None:
         destination = instr.operands[0]

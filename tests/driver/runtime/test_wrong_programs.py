@@ -44,6 +44,10 @@ FOUND = {  # what a report has: its id, then texts
     "too_deep": ("ILLEGAL", "need more than the 32768 bytes of stack", "fix: make the recursion end sooner"),
     "used_after_free": ("OUT_OF_BOUNDS", "`in` (4096 bytes) was there and is freed", "fix: keep this memory until the kernel has run"),
     "memory_of_the_host": ("OUT_OF_BOUNDS", "in no memory of the device", "fix: give the kernel an address of device memory"),
+    "never_written": ("UNDEFINED_READ", "reads `in[0]`, which nobody wrote; the value is stored for others", "fix: write it first"),
+    "partly_written": ("UNDEFINED_READ", "reads `in[127]`, which nobody wrote; the value decides what runs"),
+    "sum_not_cleared": ("UNDEFINED_READ", "`out[0]`, which nobody wrote", "fix: write it first (`cudaMemset`, `cudaMemcpy`, a kernel)"),
+    "copied_unwritten": ("UNDEFINED_READ", "reads `in[0]`, which nobody wrote; the value is an address"),
     "two_streams": ("RACE", "reads element 0 of `in`, which `cudaMemcpyAsync` in stream 1 writes", "`cudaStreamSynchronize(stream1)`"),
 }  # fmt: skip
 

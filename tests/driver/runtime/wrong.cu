@@ -239,6 +239,26 @@ __global__ void two_streams(const int *in, int *out) {
   out[threadIdx.x] = in[threadIdx.x] + 1;  // two_streams
 }
 
+template <bool RIGHT>
+__global__ void never_written(const int *in, int *out) {
+  int sum = 0;
+  for (int i = threadIdx.x; i < 1000; i += 128) sum += in[i];  // never_written
+  out[threadIdx.x] = sum;
+}
+template <bool RIGHT>
+__global__ void partly_written(const int *in, int *out) {
+  if (in[threadIdx.x] == 0) out[threadIdx.x] = 1;  // partly_written
+}
+template <bool RIGHT>
+__global__ void sum_not_cleared(const int *in, int *out) {
+  atomicAdd(out, in[0] + 1);  // sum_not_cleared
+}
+template <bool RIGHT>
+__global__ void copied_unwritten(const int *in, int *out) {
+  out[in[threadIdx.x] & 127] = 1;  // copied_unwritten
+}
+__global__ void copy_all(const int4 *from, int4 *to) { to[threadIdx.x] = from[threadIdx.x]; }
+
 #define SAME(name) \
   if (which == #name) { \
     auto kernel = right ? name<true> : name<false>; \
@@ -265,6 +285,24 @@ int main(int count, char **arguments) {
     if (!right) CUDA(cudaFree(in));
     SAME(used_after_free)
   }
+  if (which == "never_written" || which == "partly_written" || which == "sum_not_cleared" ||
+      which == "copied_unwritten") {
+    int *fresh;
+    CUDA(cudaMalloc(&fresh, 4096));
+    if (right) CUDA(cudaMemset(fresh, 0, 4096));
+    if (which == "sum_not_cleared") {
+      out = fresh;
+    } else if (which == "copied_unwritten") {
+      int *again;
+      CUDA(cudaMalloc(&again, 4096));
+      copy_all<<<1, 256>>>((int4 *)fresh, (int4 *)again);
+      CUDA(cudaMemcpy(in, again, 4096, cudaMemcpyDeviceToDevice));
+    } else {
+      in = fresh;
+      if (which == "partly_written") CUDA(cudaMemset(fresh, 0, 127 * 4 + 3));
+    }
+  }
+  SAME(never_written) SAME(partly_written) SAME(sum_not_cleared) SAME(copied_unwritten)
   if (which == "memory_of_the_host") {
     int *own = (int *)calloc(1024, 4);
     if (!right) in = own;
