@@ -37,7 +37,8 @@ exit status: 0 all that were built are right or refused by name, 1 some are not,
 GROUPS = "[0-6]_*"  # 7 needs libNVVM, 8 another platform
 WAIVED = 2  # the exit status by which a sample tells that this device lacks something
 GPU = "sm_90"
-FLAGS = f"-cudart shared -arch={GPU} -std=c++17 --extended-lambda -lineinfo -w -Xcompiler -fopenmp".split()
+PTX_ONLY = "-gencode arch=compute_90,code=compute_90".split()
+FLAGS = "-cudart shared -std=c++17 --extended-lambda -lineinfo -w -Xcompiler -fopenmp".split()
 RIGHT, WAIVES, REFUSED, WRONG, SLOW, UNBUILT = "right", "waived", "refused", "wrong", "too slow", "not built"
 OPENGL = ("-lGL", "-lGLU", "-lglut")
 ARGUMENTS_FILE = "test_args.json"  # of a checkout: what its own tests pass to samples
@@ -86,7 +87,10 @@ def build(sample: Sample, folder: Path, library_folder: Path) -> str:
     paths = [f"-I{common}", f"-I{common / 'UtilNPP'}", f"-I{sample.folder}", f"-L{library_folder}", "-lcuda"]
     paths += [f"-Xcompiler=-idirafter,{each / 'include'}" for each in package_folders()]
     paths += linked(sample, library_folder)
-    separate = ["-rdc=true", "-lcudadevrt"] * sample.folder.name.startswith("cdp")
+    # nvlink needs machine code
+    separate = [f"-arch={GPU}", "-rdc=true", "-lcudadevrt"] if sample.folder.name.startswith("cdp") else PTX_ONLY
+    if "${CUDA_INCLUDE_DIR}/cooperative_groups.h" in (sample.folder / "CMakeLists.txt").read_text():
+        copy_headers(folder)
     commands = [[*FLAGS, *separate, "-o", str(folder / folder.name), *map(str, sample.sources), *paths]]
     for kind, output, source in images(sample):
         commands.append([f"-arch={GPU}", f"-{kind}", "-w", f"-I{common}", "-o", str(folder / output), str(source)])
@@ -95,6 +99,15 @@ def build(sample: Sample, folder: Path, library_folder: Path) -> str:
         if done.returncode:
             return unbuilt_because(done.stdout + done.stderr)
     return ""
+
+
+def copy_headers(folder: Path) -> None:
+    """Copy the toolkit's headers that a sample of NVRTC includes into its folder, as its CMake file does."""
+    toolkit = Path(shutil.which("nvcc") or "").resolve().parents[1] / "include"
+    toolkit = next((each for each in (toolkit, Path("/usr/local/cuda/include")) if (each / "cuda.h").exists()), toolkit)
+    shutil.copy(toolkit / "cooperative_groups.h", folder)
+    for name in ("cooperative_groups", "cccl/nv", "cccl/cuda"):
+        shutil.copytree(toolkit / name, folder / Path(name).name, dirs_exist_ok=True)
 
 
 def package_folders() -> list[Path]:

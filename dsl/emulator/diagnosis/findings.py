@@ -174,6 +174,11 @@ def _undefined(launch) -> Fault:
     lines.append(f"    used at PTX line {use.line}: {use.text}")
     if 0 <= address - ctx.smem < ctx.smem_bytes:
         fix = "write it first: every thread that shares it must have written its part before"
+    elif (is_given := launch.is_given(address)) is not None:
+        fix = "write it first: new memory holds what was there before"
+        if not is_given:
+            message = f"{places.verb(read, 0)} {what}, which is in no block of `malloc`; the value {how} {where}"
+            fix = "free a block after its last use, and stay inside of it"
     elif launch.memory.holds(address):
         fix = "write it first (`cudaMemset`, `cudaMemcpy`, a kernel): new memory holds what was there before"
     else:

@@ -74,9 +74,15 @@ class Checks:
             lo, hi, kind = table[3 * i : 3 * i + 3]
             if kind & context.GLOBAL:
                 rows[i].cells = self._cells_of(lo, hi) if self.race else 0
-                rows[i].valid = self.memory.validity(lo, hi) if self.undefined else 0
+                rows[i].valid = self._validity(lo, hi) if self.undefined else 0
         slot.shadows = rows
         ctx.shadows = ctypes.addressof(rows)
+
+    def _validity(self, lo: int, hi: int) -> int:
+        for each in heap.allocations(self.launch.program.uses_heap):
+            if each.address == lo:
+                return heap.of_process().validity()
+        return self.memory.validity(lo, hi)
 
     def _cells_of(self, lo: int, hi: int) -> int:
         """One set of cells for all slots of the launch."""

@@ -24,7 +24,25 @@ class Heap:
         self.allocation = Allocation(self.address, size_bytes, "the heap of malloc")
         self._free = [(self.address, size_bytes)]  # by address; no two touch
         self._given: dict[int, int] = {}
+        self._written: mmap.mmap | None = mmap.mmap(-1, size_bytes)  # a byte for each byte; None: that is not known
         self._lock = threading.Lock()
+
+    def validity(self) -> int:
+        """The address of a byte for each byte of the heap: 1 if it is of a block, and written. 0: that is not known."""
+        return ctypes.addressof(ctypes.c_char.from_buffer(self._written)) if self._written is not None else 0
+
+    def written_unseen(self) -> None:
+        """A kernel whose writes nobody follows uses the heap."""
+        self._written = None
+
+    def is_given(self, address: int) -> bool:
+        """Whether an address is in a block that is not freed."""
+        with self._lock:
+            return any(start <= address < start + size for start, size in self._given.items())
+
+    def _forget_writes(self, address: int, size: int) -> None:
+        if self._written is not None:
+            self._written[address - self.address : address - self.address + size] = bytes(size)
 
     def malloc(self, nbytes: int) -> int:
         """The address of a new block; 0 for 0 bytes, and where the heap has no room."""
@@ -37,6 +55,7 @@ class Heap:
             if room > size:
                 self._free.insert(place, (address + size, room - size))
             self._given[address] = size
+            self._forget_writes(address, size)
             return address
 
     def free(self, address: int) -> bool:
@@ -47,6 +66,7 @@ class Heap:
             size = self._given.pop(address, 0)
             if not size:
                 return False
+            self._forget_writes(address, size)
             place = bisect.bisect(self._free, (address, 0))
             if place < len(self._free) and self._free[place][0] == address + size:
                 size += self._free.pop(place)[1]

@@ -227,6 +227,8 @@ class _Launch:
         self.workers = min(workers.count(), 1 if alone else self.units)
         self.slots: list[slots.Slot] = []
         self.checks = self._attached_checks() if checks else None
+        if program.uses_heap and "undefined" not in checks:
+            heap.of_process().written_unseen()
         self.mine: slots.Slot | None = None  # of the thread that launches, where it runs blocks itself
         self._others, self._called, self._over = workers.Crew(), False, False
         self._gate = threading.Lock()  # of whether others may begin
@@ -242,6 +244,11 @@ class _Launch:
             self._more = _MORE_SIGNATURE(self._another_slot)
             self.shared.more = ctypes.cast(self._more, ctypes.c_void_p).value
         self.prints = PrintOrder(self)
+
+    def is_given(self, address: int) -> bool | None:
+        """Whether an address of the heap is in a block that is not freed; None of other addresses."""
+        in_heap = any(each.address <= address < each.end for each in heap.allocations(self.program.uses_heap))
+        return heap.of_process().is_given(address) if in_heap else None
 
     def _known_allocations(self) -> list[Allocation]:
         known = self.memory.allocations() + self.program.allocations()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.execute import heap
 from dsl.emulator.execute.heap import ALIGNMENT_BYTES, Heap
 
 KERNEL = """
@@ -75,3 +76,30 @@ def test_memory_that_was_free_in_between_does_not_race(machine, recwarn):
     out = np.zeros(64, np.uint32)
     machine.run(text, block=64, out=out, size=20, checks=("race",))
     assert out.tolist() == [*range(100, 164)] and not recwarn.list
+
+
+READ = """
+  ld.u32 %v, [%p]; setp.eq.u32 %null, %v, 0; @%null bra DONE; st.global.u32 [%o], %v;
+"""
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """A heap that no other test used."""
+    monkeypatch.setattr(heap, "_heap", [])
+
+
+def test_a_read_of_a_freed_block_is_a_finding(machine, fresh):
+    with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*in no block of `malloc`.*fix: free a block after its"):
+        machine.run(KERNEL.replace("AGAIN", READ), block=1, out=np.zeros(1, np.uint32), size=8, checks=("undefined",))
+
+
+def test_a_read_of_a_new_block_is_a_finding(machine, fresh):
+    text = KERNEL.replace("add.u32 %v, %t, 100; st.u32 [%p], %v;", READ).replace("AGAIN", "")
+    with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*which nobody wrote.*fix: write it first"):
+        machine.run(text, block=1, out=np.zeros(1, np.uint32), size=8, checks=("undefined",))
+
+
+def test_after_a_launch_without_the_check_nothing_is_known(machine, fresh):
+    machine.run(KERNEL.replace("AGAIN", ""), block=1, out=np.zeros(1, np.uint32), size=8)
+    machine.run(KERNEL.replace("AGAIN", READ), block=1, out=np.zeros(1, np.uint32), size=8, checks=("undefined",))
