@@ -59,7 +59,7 @@ bool is_pageable(Address address) { return !block_of(address) && !registered_of(
 
 static Memory memory_of(Address address) {
   Block *block = block_of(address);
-  return !block ? Memory::HOST : block->memory == Memory::VARIABLE ? Memory::DEVICE : block->memory;
+  return !block ? Memory::HOST : is_of_device(block->memory) ? Memory::DEVICE : block->memory;
 }
 
 static Waits waits_of(Address to, Address from, bool is_box, How how) {

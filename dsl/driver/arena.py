@@ -13,19 +13,30 @@ CONTROL_BYTES = 1 << 20
 VARIABLES_BYTES = 4 << 30
 WRITTEN_AFTER = BYTES
 _ALIGNMENT_BYTES = 256
-_NO_RESERVE, _FIXED_NO_REPLACE = 0x4000, 0x100000  # MAP_...
+_NO_RESERVE, _FIXED, _FIXED_NO_REPLACE = 0x4000, 0x10, 0x100000  # MAP_...
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 
 
-def map_at(address: int, file: int) -> None:
-    """Map it. Raises MemoryError where these addresses are taken in this process."""
-    access, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _NO_RESERVE | _FIXED_NO_REPLACE
-    nbytes = os.fstat(file).st_size  # with a byte for each byte, if the program keeps what was written
-    if _libc.mmap(address, nbytes, access, flags, file, 0) != address:
-        raise MemoryError(f"the addresses of device memory from 0x{address:x} on are taken in the helper process")
+class Mapped:
+    """The file, mapped. Raises MemoryError where these addresses are taken in this process."""
+
+    def __init__(self, address: int, file: int) -> None:
+        self._address, self._file = address, file
+        self._nbytes = os.fstat(file).st_size  # with a byte for each byte, if the program keeps what was written
+        self._map(address, self._nbytes, 0, _FIXED_NO_REPLACE)
+
+    def _map(self, address: int, nbytes: int, offset: int, fixed: int) -> None:
+        access, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _NO_RESERVE | fixed
+        if _libc.mmap(address, nbytes, access, flags, self._file, offset) != address:
+            raise MemoryError(f"the addresses of device memory from 0x{address:x} on are taken in the helper process")
+
+    def show(self, address: int, nbytes: int, source: int) -> None:
+        """Show the pages at `source` at an address; also the bytes about them."""
+        for more in range(0, self._nbytes, WRITTEN_AFTER):
+            self._map(address + more, nbytes, source - self._address + more, _FIXED)
 
 
 class VariableMemory:

@@ -10,6 +10,7 @@ namespace driver {
 namespace {
 
 constexpr int PCI_ROOM = 13;
+constexpr u32 VIRTUAL_MEMORY = 102;  // an attribute
 const char UUID[] = "PTX-emulator-001";
 
 // CUDA_VISIBLE_DEVICES hides the device unless its list begins with it.
@@ -81,7 +82,7 @@ API(cuDeviceGetAttribute)(int *value, u32 which, int device) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);
   REFUSE_IF(!value || !which || which >= DEVICE_ATTRIBUTES, INVALID_VALUE);
-  *value = attribute(which);
+  *value = which == VIRTUAL_MEMORY && is_in_process() ? 0 : attribute(which);
   return SUCCESS;
 }
 

@@ -21,14 +21,14 @@ from dsl.launch.driver import answers, images, messages, results
 from dsl.launch.driver.messages import Reader
 
 _LABEL = "memory allocated through the CUDA driver"
-_FOLLOWED = 1 << 63
+_FOLLOWED, _SHOWN = 1 << 63, 1 << 62
 
 
 class HelperDevice(answers.Answers):
     """The emulator of one program."""
 
     def __init__(self, channel: Channel, address: int, file: int, process: int) -> None:
-        arena.map_at(address, file)
+        self.arena = arena.Mapped(address, file)
         emulator.allocate_variables_by(arena.VariableMemory(address).allocate)
         super().__init__(Emulated())
         self._channel, self._report = channel, Report(process)
@@ -78,9 +78,13 @@ class HelperDevice(answers.Answers):
     # ** memory
 
     def _memory(self, reader: Reader) -> tuple[int, bytes]:
-        """Blocks that came (address, size) or went (address, 0). _FOLLOWED: it is known which bytes were written."""
-        for address, nbytes in answers.ROW.iter_unpack(reader.rest()):
-            if nbytes:
+        """Blocks that came (address, size) or went (address, 0). _FOLLOWED: it is known which bytes were written.
+        _SHOWN: the next row has the address of the pages to show there."""
+        rows = answers.ROW.iter_unpack(reader.rest())
+        for address, nbytes in rows:
+            if nbytes & _SHOWN:
+                self.arena.show(address, nbytes ^ _SHOWN, next(rows)[0])
+            elif nbytes:
                 if nbytes & _FOLLOWED:
                     nbytes ^= _FOLLOWED
                     self.device.memory.follow(address, address + arena.WRITTEN_AFTER)

@@ -22,7 +22,8 @@ struct Row {
   Address address;
   u64 nbytes;
 };
-constexpr u64 FOLLOWED = 1ull << 63;  // of a size: it is known which bytes were written
+// Of a size: it is known which bytes were written; the next row has the address of the pages to show there.
+constexpr u64 FOLLOWED = 1ull << 63, SHOWN = 1ull << 62;
 
 int channel = -1, wake = -1;
 bool has_failed;
@@ -97,9 +98,11 @@ Result lost() {
   return LAUNCH_FAILED;
 }
 
-Row row_of(const Block &block) {
-  bool is_followed = follows_writes() && block.memory == Memory::DEVICE;
-  return {block.start, block.bytes | (is_followed ? FOLLOWED : 0)};
+Row row_of(const Block &block) { return {block.start, block.bytes | (is_followed(block) ? FOLLOWED : 0)}; }
+
+void add_mapping(Address start, u64 bytes, Address source) {
+  pending.add({start, bytes | SHOWN});
+  pending.add({source, 0});
 }
 
 bool start() {
@@ -112,6 +115,7 @@ bool start() {
     pending.add(freed[i % MOST_FREED]);
     pending.add({freed[i % MOST_FREED].address, 0});
   }
+  for_each_mapping(add_mapping);
   for (const Block &each : blocks())
     if (!each.is_away) pending.add(row_of(each));
   return !has_failed;
@@ -173,6 +177,10 @@ bool helper_runs() { return channel >= 0 || python_answers(); }
 
 void note_memory(const Block &block) {
   if (channel >= 0) pending.add(row_of(block));
+}
+
+void note_mapping(Address start, u64 bytes, Address source) {
+  if (channel >= 0) add_mapping(start, bytes, source);
 }
 
 void note_freed(Address address, u64 nbytes) {

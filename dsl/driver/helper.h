@@ -63,6 +63,7 @@ bool helper_runs();
 
 // Tell the helper before the next message of new memory, and of memory that is freed.
 void note_memory(const Block &block);
+void note_mapping(Address start, u64 bytes, Address source);  // pages of one place are shown at another
 void note_freed(Address address, u64 nbytes);
 
 void leave_helper();  // in the child after a fork

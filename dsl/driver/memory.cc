@@ -85,10 +85,11 @@ void forget_writes(Address start, u64 bytes) {
   memset((void *)(start + edge + inner), 0, bytes - edge - inner);
 }
 
+// Whether it is kept which of its bytes were written.
 bool is_followed(Address address) {
   if (!follows_writes()) return false;
   Block *block = block_of(address);
-  return block && block->memory == Memory::DEVICE;
+  return block && is_followed(*block);
 }
 
 Result free_of_device(Address start) {
@@ -140,6 +141,10 @@ Result take(Address *start, u64 nbytes) {
 
 Vector<Block> &blocks() { return all; }
 
+bool is_followed(const Block &block) {
+  return follows_writes() && (block.memory == Memory::DEVICE || block.memory == Memory::VIRTUAL);
+}
+
 Block *block_of(Address address) {
   u64 at = after(all, address);
   if (at && address < all[at - 1].end() && !all[at - 1].is_away) return &all[at - 1];
@@ -184,7 +189,7 @@ Result release(Address address) {
   u64 at = after(all, address);
   bool is_there = at && all[at - 1].start == address;
   if (!is_there && is_in_process()) return free_of_device(address);
-  if (!is_there || all[at - 1].memory == Memory::VARIABLE) return INVALID_VALUE;
+  if (!is_there || !is_owned(all[at - 1].memory)) return INVALID_VALUE;
   Block &block = all[at - 1];
   if (block.is_away) return INVALID_VALUE;
   if (!block.holders) return remove(at - 1), SUCCESS;
@@ -234,7 +239,7 @@ void note_copied(Address to, Address from, u64 nbytes) {
 
 void free_blocks_of(Context *owner) {
   for (u64 at = all.count; at--;)
-    if (all[at].owner == owner && all[at].memory != Memory::VARIABLE) remove(at);
+    if (all[at].owner == owner && is_owned(all[at].memory)) remove(at);
 }
 
 void add_variable(Address address, u64 nbytes) {
@@ -245,6 +250,41 @@ void add_variable(Address address, u64 nbytes) {
 void remove_variable(Address address) {
   u64 at = after(all, address);
   if (at && all[at - 1].start == address && all[at - 1].memory == Memory::VARIABLE) all.remove(at - 1);
+}
+
+Result take_place(Address *made, u64 nbytes, u64 alignment) {
+  if (used + nbytes > TOTAL_BYTES || nbytes > TOTAL_BYTES || !begin()) return OUT_OF_MEMORY;
+  for (u64 i = 0; i < free_spans.count; ++i) {
+    Span span = free_spans[i];
+    Address start = round_up(span.start, alignment), end = span.start + span.bytes;
+    if (start + nbytes > end) continue;
+    free_spans.remove(i);
+    if (end > start + nbytes) free_spans.insert(i, {start + nbytes, end - start - nbytes});
+    if (start > span.start) free_spans.insert(i, {span.start, start - span.start});
+    forget_writes(start, nbytes);
+    *made = start;
+    return SUCCESS;
+  }
+  return OUT_OF_MEMORY;
+}
+
+void give_place(Address start, u64 nbytes) {
+  punch(start, nbytes);
+  give_back(start, nbytes);
+}
+
+void add_virtual(Address address, u64 nbytes) {
+  u64 at = after(all, address);
+  all.insert(at, {address, nbytes, 0, next_id++, current(), nullptr, Memory::VIRTUAL, 0, false, false, false, 0});
+  note_memory(all[at]);
+}
+
+void remove_virtual(Address start, u64 nbytes) {
+  for (u64 at = all.count; at--;)
+    if (all[at].memory == Memory::VIRTUAL && all[at].start >= start && all[at].end() <= start + nbytes) {
+      note_freed(all[at].start, all[at].bytes);
+      all.remove(at);
+    }
 }
 
 void forget_blocks() { all.clear(), used = 0; }

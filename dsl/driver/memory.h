@@ -4,7 +4,10 @@
 
 namespace driver {
 
-enum class Memory : u32 { DEVICE, HOST, MANAGED, VARIABLE };
+enum class Memory : u32 { DEVICE, HOST, MANAGED, VARIABLE, VIRTUAL };
+// Whether cuMemFree frees it.
+inline bool is_owned(Memory memory) { return memory != Memory::VARIABLE && memory != Memory::VIRTUAL; }
+inline bool is_of_device(Memory memory) { return memory != Memory::HOST && memory != Memory::MANAGED; }
 
 struct Block {
   Address start;
@@ -18,6 +21,7 @@ struct Block {
   Address end() const { return start + bytes; }
 };
 
+bool is_followed(const Block &block);     // whether it is kept which of its bytes were written
 Vector<Block> &blocks();                  // in the order of their addresses
 Block *block_of(Address address);         // that contains it
 bool holds(Address address, u64 nbytes);  // whether one block has all of these bytes
@@ -41,6 +45,13 @@ void free_blocks_of(Context *owner);
 // The variables of modules are blocks too, in memory that the helper gives out.
 void add_variable(Address address, u64 nbytes);
 void remove_variable(Address address);
+
+// So is virtual memory that may be used (virtual_memory.cc); a place of the arena without a block is for it.
+Result take_place(Address *made, u64 nbytes, u64 alignment);
+void give_place(Address start, u64 nbytes);
+void add_virtual(Address address, u64 nbytes);
+void remove_virtual(Address start, u64 nbytes);  // all blocks there
+void for_each_mapping(void (*visit)(Address start, u64 bytes, Address source));
 
 void forget_blocks();
 

@@ -5,7 +5,22 @@
 
 namespace driver {
 
-enum class Kind : u32 { NONE, CONTEXT, STREAM, EVENT, MODULE, FUNCTION, POOL, GRAPH, NODE, GRAPH_EXEC, LINK, ARRAY, COUNT };
+enum class Kind : u32 {
+  NONE,
+  CONTEXT,
+  STREAM,
+  EVENT,
+  MODULE,
+  FUNCTION,
+  POOL,
+  GRAPH,
+  NODE,
+  GRAPH_EXEC,
+  LINK,
+  ARRAY,
+  PHYSICAL,
+  COUNT
+};
 
 // What every object begins with.
 struct Object {

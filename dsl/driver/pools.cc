@@ -75,7 +75,7 @@ API(cuMemFreeAsync)(Address address, void *handle) {
   REFUSE_IF(!stream, INVALID_HANDLE);
   if (!address) return SUCCESS;
   Block *block = stream->capture ? reserved(address) : block_of(address);
-  REFUSE_IF(!block || block->start != address || block->memory == Memory::VARIABLE, INVALID_VALUE);
+  REFUSE_IF(!block || block->start != address || !is_owned(block->memory), INVALID_VALUE);
   if (!stream->capture) block->is_taken = false;
   return enqueue(handle, {Type::FREE, Allocation{address, block->bytes}});
 }

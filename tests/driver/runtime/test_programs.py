@@ -19,7 +19,7 @@ QUICK = {"errors", "graphs", "launch", "managed", "symbols"}  # that run every t
 CHECKED = {
     "atomics_std", "between_blocks", "callbacks", "clusters", "conditions", "cub_block", "events_time", "formats",
     "globals", "graph_memory", "half_exact", "heap", "integers", "math_bounds", "phases", "pools", "ptx_inline",
-    "stages", "std_library", "tiles", "tiny_floats", "unified", "video_simd", "wmma_shapes", "written",
+    "stages", "std_library", "tiles", "tiny_floats", "unified", "video_simd", "virtual_memory", "wmma_shapes", "written",
 }  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc")
