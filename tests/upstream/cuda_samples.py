@@ -44,6 +44,7 @@ OPENGL = ("-lGL", "-lGLU", "-lglut")
 ARGUMENTS_FILE = "test_args.json"  # of a checkout: what its own tests pass to samples
 FAILURE = re.compile(r"Result = FAIL|\bFAILED\b|[Tt]est failed|\b[Mm]ismatch")
 REFUSAL = re.compile(r"gpu-repro: (?:the emulator|this CUDA runtime) does not have:? (.*?)(?:\. The calls.*)?$", re.M)
+MACHINE_CODE = re.compile(r"gpu-repro: .*holds machine code of a GPU and no PTX")
 UNSUPPORTED = re.compile(r"^(?:.*: )?UNSUPPORTED_PTX .*?: (.*)$", re.M)
 
 
@@ -192,6 +193,8 @@ def judged(status: int, text: str) -> tuple[str, str]:
         return REFUSED, f"`{refusal[1]}` is missing"
     if refusal := UNSUPPORTED.search(text):
         return REFUSED, refusal[1].replace("|", " ")
+    if MACHINE_CODE.search(text):
+        return REFUSED, "machine code of a library, without PTX"
     if status == WAIVED:
         return WAIVES, last_line(text)
     if status < 0:

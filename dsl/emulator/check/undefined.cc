@@ -1,19 +1,21 @@
 // Reads of memory that nobody wrote, told where the value is used.
 //
-// Shared and local memory, and allocations known to be new, have a byte for each of their bytes: 1 once it is written.
+// Shared and local memory, and allocations known to be new, have a byte for each of their bytes: WRITTEN or not.
 // A load of bytes that are not marks the register it sets with its origin: the load and the address. The mark goes
 // where the value goes, through registers and through shared and local memory, and is a finding where it decides
 // something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, shuffles, votes,
 // prints). So a vector load that reaches into padding, and a load that a compiler moved before its condition, are none.
 //
 // Global memory may be copied with its padding: a value that was read there and is stored in global memory unchanged is
-// no finding, and its bytes stay unwritten where that is followed.
+// no finding, also by way of shared memory, and its bytes stay unwritten where that is followed.
 //
 // A mark is a u64: COMPUTED, the number of the load + 1, then 48 bits of its address; 0 where all is well. A shuffle that asks
 // for a lane which takes no part gives a mark too: SHUFFLED and that lane are in the place of an address.
 #include "check/check.h"
 
 namespace {
+
+enum : u8 { UNWRITTEN, WRITTEN, COPIED };  // COPIED: written, with a value of global memory that is unwritten there
 
 // Whether an address is in the local memory of the block's threads.
 [[gnu::always_inline]] inline bool is_local(const Context *ctx, u64 address) {
@@ -32,18 +34,25 @@ namespace {
   return (u32)((mark & ~undefined::COMPUTED) >> undefined::SITE_SHIFT) - 1;
 }
 
-// Whether a mark is of a value of global memory, as it was read.
-[[gnu::cold, gnu::noinline]] bool is_copied(Context *ctx, u64 mark) {
+// Whether a mark is of a value as it was read, that others than this block left unwritten.
+[[gnu::cold, gnu::noinline]] bool is_copied(Context *ctx, u64 mark, u32 size) {
   u64 address = mark & undefined::ADDRESS_MASK;
   if (mark & (undefined::COMPUTED | undefined::SHUFFLED)) return false;
-  return !owner_of(ctx, address) && !is_local(ctx, address);
+  const Context *owner = owner_of(ctx, address);
+  if (!owner && !is_local(ctx, address)) return true;
+  const u8 *valid = valid_at(ctx, address, owner);
+  for (u32 i = 0; valid && i < size; ++i)
+    if (valid[i] == UNWRITTEN) return false;
+  return valid;
 }
 
-// The bytes about a copy of `size` bytes become those about where it was read: some may be written and some not.
+// The bytes about a copy of `size` bytes follow those about where it was read: some may be written and some not.
 [[gnu::cold, gnu::noinline]] void copy_valid(Context *ctx, u8 *valid, u32 size, u64 mark) {
-  u64 offset = near_offset(ctx, mark & undefined::ADDRESS_MASK);
-  if (ctx->near_valid && offset + size <= ctx->near_bytes) __builtin_memmove(valid, ctx->near_valid + offset, size);
-  else __builtin_memset(valid, 1, size);
+  u64 address = mark & undefined::ADDRESS_MASK;
+  const Context *owner = owner_of(ctx, address);
+  const u8 *from = valid_at(ctx, address, owner);
+  bool is_whole = from && (owner || is_local(ctx, address) || address + size <= ctx->near_lo + ctx->near_bytes);
+  for (u32 i = 0; i < size; ++i) valid[i] = !is_whole || from[i] == WRITTEN ? WRITTEN : COPIED;
 }
 
 // memset, which is a store for the sizes of most accesses.
@@ -87,7 +96,7 @@ u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
   if (size == 4 && *(const u32 *)valid == 0x01010101) return 0;
   u32 unwritten = 0;
 #pragma clang loop vectorize(disable)
-  for (u32 i = 0; i < size; ++i) unwritten |= (u32)!valid[i] << i;
+  for (u32 i = 0; i < size; ++i) unwritten |= (u32)(valid[i] != WRITTEN) << i;
   return unwritten;
 }
 
@@ -95,11 +104,11 @@ u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
 void emu_written(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u64 mark) {
   const Context *owner = owner_of(ctx, address);
   u8 *valid = valid_at(ctx, address, owner);
-  bool leaves = mark && !owner && !is_local(ctx, address), spreads = leaves && !is_copied(ctx, mark);
-  if (spreads) emu_undefined(ctx, tid, site, mark, 0);
-  if (leaves && !spreads) {
-    if (valid) copy_valid(ctx, valid, size, mark);
-  } else if (valid) fill(valid, !mark || spreads, size);
+  bool leaves = mark && !owner && !is_local(ctx, address), is_copy = mark && is_copied(ctx, mark, size);
+  if (leaves && !is_copy) emu_undefined(ctx, tid, site, mark, 0);
+  if (!valid) return;
+  if (is_copy) copy_valid(ctx, valid, size, mark);
+  else fill(valid, !mark || leaves ? WRITTEN : UNWRITTEN, size);
 }
 
 // Bytes outside of shared memory are written by a copy.
