@@ -114,7 +114,7 @@ class Checked(Thread):
             where = f"i32 {self.threads['linear']}, i32 {site}, i64 {address}, i32 {used}, i32 {said}"
             self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where})"))
         if UNDEFINED in self.checks and not kind & access.OBJECT:
-            if not kind & access.WRITE or instr.traits & ATOMIC:
+            if not kind & access.WRITE or instr.traits & UPDATES:
                 self._reads(instr, address, size_bytes, site)
             if kind & access.WRITE:
                 self._writes(instr, address, size_bytes, site)
@@ -199,7 +199,7 @@ class Checked(Thread):
     def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
         self.loaded_site, self.loaded_address = site, address
-        if instr.traits & ATOMIC:
+        if instr.traits & UPDATES:
             replaces = "exch" in instr.mods
         else:
             replaces = instr.traits & LOAD or instr.opcode == "cp"  # a copy of global memory may take its padding

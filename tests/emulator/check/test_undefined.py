@@ -46,6 +46,7 @@ PAIRS = {
     "an atomic's operand": ("{fix} ld.shared.u32 %r2, [%mine]; red.global.add.u32 [%g], %r2;",
                             "st.shared.u32 [%mine], %t;"),
     "an atomic on it": ("{fix} atom.shared.add.u32 %r1, [%s], 1;" + OUT, "@%first st.shared.u32 [%s], 0; bar.sync 0;"),
+    "a sum into it": ("{fix} red.shared.add.u32 [%s], 1;", "@%first st.shared.u32 [%s], 0; bar.sync 0;"),
     "an element of a vector": ("st.shared.v2.u32 [%s], {{%t, %t}}; ld.shared.v4.u32 {{%r1, %r2, %r3, %r4}}, [%s]; "
                                "add.u32 %r1, %r1, {fix};" + OUT, "%r3|%r2"),
     "one side of an and": ("ld.shared.u32 %r2, [%mine]; and.b32 %r1, %r2, {fix};" + OUT, "255|0"),
@@ -176,3 +177,46 @@ def test_a_lane_that_takes_no_part_gives_an_undefined_value(machine, name):
         )
     assert caught.value.kind == "undefined_read"
     machine.run(SHUFFLES.format(lanes=lanes, body=right), block=32, checks=("undefined",), out=np.zeros(32, np.uint32))
+
+
+# A word of global memory, of which the first `written` bytes are written: where it goes, whether that is a finding, and
+# which bytes of the next word are written then.
+FOLLOWED = {
+    "it is stored": ("st.global.u32 [%g+4], %r1;", False, "copied"),
+    "it is stored by way of shared memory": (
+        "st.shared.u32 [%s], %r1; ld.shared.u32 %r2, [%s]; st.global.u32 [%g+4], %r2;", False, "copied"),
+    "a part of it is stored": (
+        "mov.b32 {%h0, %h1}, %r1; st.global.u16 [%g+4], %h0; st.global.u16 [%g+6], %h1;", False, "copied"),
+    "what is computed of it is stored": ("add.u32 %r2, %r1, 1; st.global.u32 [%g+4], %r2;", True, "all"),
+    "that by way of shared memory": (
+        "add.u32 %r2, %r1, 1; st.shared.u32 [%s], %r2; ld.shared.u32 %r2, [%s]; st.global.u32 [%g+4], %r2;", True, "all"),
+    "it decides": ("setp.ne.u32 %p, %r1, 0; @%p bra E; st.global.u32 [%g+4], 1;", True, "all"),
+    "it is an address": ("and.b32 %r1, %r1, 3; add.u32 %r1, %r1, %s; st.shared.u8 [%r1], 1;", True, "none"),
+    "it is not used": ("st.global.u32 [%g+4], 1;", False, "all"),
+    "another is exchanged for it": ("atom.global.exch.b32 %r2, [%g], 1;", False, "none"),
+    "a sum is added to it": ("red.global.add.u32 [%g], 1;", True, "none"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", [0, 2, 4])
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_global_memory_that_is_followed(name, written):
+    body, is_found, after = FOLLOWED[name]
+    x, known = np.zeros(2, np.uint32), np.zeros(8, np.uint8)
+    known[:written] = 1
+    memory = emulator.Memory()
+    memory.follow(x.ctypes.data, known.ctypes.data)
+    memory.register(x.ctypes.data, x.nbytes, "x")
+    program = emulator.load(f"{HEAD} ld.global.u32 %r1, [%g]; {body}\nE: ret;\n}}")
+
+    def launch() -> None:
+        params = [x.ctypes.data.to_bytes(8, "little")]
+        emulator.launch(program, "k", (1, 1, 1), (1, 1, 1), params, memory, checks=("undefined",))
+
+    if is_found and written < 4:
+        with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*which nobody wrote.*fix: write it first"):
+            launch()
+        return
+    launch()
+    states = {"copied": [k < written for k in range(4)], "all": [True] * 4, "none": [False] * 4}
+    assert (known[4:] == 1).tolist() == states[after]
