@@ -20,12 +20,11 @@ from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, LOAD, STORE, UPDATES
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, COPY, LOAD, MOVES, STORE, UPDATES
 from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
 CHECKS = (RACE, UNDEFINED)
-_MOVES = frozenset({"mov", "selp"})  # the result is an operand as it is
 
 
 class Checked(Thread):
@@ -202,7 +201,7 @@ class Checked(Thread):
         if instr.traits & UPDATES:
             replaces = "exch" in instr.mods
         else:
-            replaces = instr.traits & LOAD or instr.opcode == "cp"  # a copy of global memory may take its padding
+            replaces = instr.traits & (LOAD | COPY)  # a copy of global memory may take its padding
         if not replaces:  # it is combined with it, or other lanes get it: ldmatrix
             self.undefined_finding(instr, self._mark_of_load(0, size_bytes), ends=False)
 
@@ -317,7 +316,7 @@ class Checked(Thread):
             return mark
         if isinstance(sources[0], Vec):  # of parts, which may be written or not
             return self.select(self.cmp("slt", mark, 0, "i64"), mark, 0, "i64")
-        if instr.opcode in _MOVES:
+        if instr.traits & MOVES:
             return mark
         computed = self.or_(mark, constant(undefined.COMPUTED, 64), "i64")
         return self.select(self.cmp("eq", mark, 0, "i64"), 0, computed, "i64")

@@ -90,7 +90,9 @@ def fresh(monkeypatch):
 
 
 def test_a_read_of_a_freed_block_is_a_finding(machine, fresh):
-    with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*in no block of `malloc`.*fix: free a block after its"):
+    with pytest.raises(
+        emulator.Fault, match="(?s)UNDEFINED_READ.*in no block of `malloc`.*fix: free a block after its"
+    ):
         machine.run(KERNEL.replace("AGAIN", READ), block=1, out=np.zeros(1, np.uint32), size=8, checks=("undefined",))
 
 
