@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
         return f"| {self.sample.name} | {self.result} | {self.cause} |"
 
 
-def samples(checkout: Path, parts: list[str]) -> Iterator[Sample]:
+def samples(checkout: Path, parts: Sequence[str] = ()) -> Iterator[Sample]:
     """The samples of a checkout whose names have one of `parts` in them; all if there are none."""
     for file in sorted(checkout.glob(f"Samples/{GROUPS}/*/CMakeLists.txt")):
         listed = re.search(r"add_executable\(\s*\S+\s+([^)]*)\)", file.read_text())

@@ -44,7 +44,7 @@ def test_samples_and_their_sources(tmp_path):
     (sample,) = cuda_samples.samples(checkout(tmp_path))
     assert sample.name == "0/two"
     assert [path.name for path in sample.sources] == ["two.cu", "more.cpp"]
-    assert list(cuda_samples.samples(tmp_path, "three")) == []
+    assert list(cuda_samples.samples(tmp_path, ["three"])) == []
 
 
 def test_images_that_a_sample_loads(tmp_path):

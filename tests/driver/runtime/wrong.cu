@@ -93,9 +93,9 @@ __global__ void not_cleared(const int *in, int *out) {
   __shared__ int bins[32];
   if (RIGHT && threadIdx.x < 32) bins[threadIdx.x] = 0;
   __syncthreads();
-  atomicAdd(&bins[in[threadIdx.x] % 32], 1);
+  atomicAdd(&bins[in[threadIdx.x] % 32], 1);  // not_cleared
   __syncthreads();
-  if (threadIdx.x < 32) out[threadIdx.x] = bins[threadIdx.x];  // not_cleared
+  if (threadIdx.x < 32) out[threadIdx.x] = bins[threadIdx.x];
 }
 template <bool RIGHT>
 __global__ void misaligned(const int *in, int *out) {
@@ -255,7 +255,7 @@ __global__ void sum_not_cleared(const int *in, int *out) {
 }
 template <bool RIGHT>
 __global__ void copied_unwritten(const int *in, int *out) {
-  out[in[threadIdx.x] & 127] = 1;  // copied_unwritten
+  out[(in[threadIdx.x] & 127) + threadIdx.x] = 1;  // copied_unwritten
 }
 __global__ void copy_all(const int4 *from, int4 *to) { to[threadIdx.x] = from[threadIdx.x]; }
 
