@@ -47,7 +47,7 @@ from dsl.quadrants.memory.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, 
 from dsl.quadrants.memory.struct_field import StructField
 from dsl.quadrants.memory.tensor import Backend, MatrixTensor, Tensor, VectorTensor, tensor, wrap
 from dsl.quadrants.runtime import amdgpu, arm64, cpu, cuda, gpu, init, metal, python, reset, sync, vulkan, x64, x86_64
-from dsl.quadrants.simt.block import global_thread_idx
+from dsl.quadrants.simt.block import block_idx, global_thread_idx
 from dsl.quadrants.syntax.iterate import grouped, ndrange
 from dsl.quadrants.syntax.static import loop_config, static, static_assert, static_print
 from dsl.quadrants.types.enums import Layout
@@ -89,6 +89,7 @@ __all__ = [
     "arm64",
     "assume_in_range",
     "axes",
+    "block_idx",
     "block_local",
     "cache_read_only",
     "cpu",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 
 from dsl.core.control_flow.text import trace_output
 from dsl.quadrants import runtime
 from dsl.quadrants.functions.inlined_function import Func
 from dsl.quadrants.functions.task import active
+from dsl.span import here
 
 
 def assume_in_range(val, base, low, high):
@@ -49,6 +51,12 @@ class PyFunc(Func):
 def pyfunc(function: Callable) -> PyFunc:
     """A function that kernels and Python call."""
     return PyFunc(function)
+
+
+def deprecated(name: str, instead: str) -> None:
+    """Warn of the old name of a function, at the author's line."""
+    place = here()
+    warnings.warn_explicit(f"{name}() is deprecated; use {instead}()", DeprecationWarning, place.file, place.line)
 
 
 def dump_compile_config() -> None:

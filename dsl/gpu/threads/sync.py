@@ -28,6 +28,16 @@ def barrier(barrier_id=None, number_of_threads=None) -> None:
         intrinsic("nvvm.barrier.cta.sync.aligned.count", None, identifier, Int32(number_of_threads))
 
 
+def sync_threads_reduced(pred, kind: str) -> Int32:
+    """Wait for all threads of the block; whether `pred` holds in all ("and") or some ("or") of them, or in how many
+    ("popc").  PTX ISA: barrier.red.
+    """
+    if kind == "popc":
+        return ptx("barrier.cta.red.popc.aligned.u32 $0, 0, $1;", Int32, "=r,b", Boolean(pred))
+    text = f"{{ .reg .pred p; barrier.cta.red.{kind}.aligned.pred p, 0, $1; selp.b32 $0, 1, 0, p; }}"
+    return ptx(text, Int32, "=r,b", Boolean(pred))
+
+
 def barrier_arrive(barrier_id=None, number_of_threads=None, aligned: bool = True) -> None:
     """Arrive at a barrier without waiting.  PTX ISA: barrier.arrive. Raises where no count is given: PTX needs one.
 

@@ -51,7 +51,7 @@ def _shuffle_wide(number: Numeric, kind: str, *operands: Int32) -> Numeric:
     bits = number.ir() if dtype.is_integer else mlir.result("arith.bitcast", mlir.i64, number.ir())
     whole = Int64(bits)
     low, high = (_shuffle(Int32(part), kind, *operands) for part in (whole, whole >> 32))
-    joined = ((Int64(high) << 32) | (Int64(low) & 0xFFFFFFFF)).ir()
+    joined = ((Int64(high) << 32) | (Int64(low) & Int64(0xFFFFFFFF))).ir()
     return dtype(mlir.result("arith.bitcast", mlir.f64, joined) if dtype is Float64 else joined)
 
 

@@ -90,34 +90,17 @@ _TABLE = (
      tools: PLYWriter write_vtk tools.np2ply: PLYWriter tools.vtk: write_vtk tools.diagnose: main""",
     ),
     (
+        "matrices in the registers of a warp",
+        "keep the tile in a qd.simt.block.SharedArray",
+        "simt: Tile16x16 Tile32x32",
+    ),
+    (
         "ready-made algorithms",
         "write the kernel, or compute it on to_numpy()",
         """
      algorithms: PrefixSumExecutor exclusive_scan_add exclusive_scan_max exclusive_scan_min
      exclusive_scan_scratch_slots parallel_sort reduce_add reduce_by_key_add reduce_by_key_scratch_slots reduce_max
      reduce_min reduce_scratch_slots select select_scratch_slots sort sort_scratch_slots""",
-    ),
-    (
-        "what threads of a block or warp exchange",
-        "qd.simt.block has sync, mem_fence and thread_idx",
-        """
-     simt.block: SharedArray exclusive_add exclusive_max exclusive_min exclusive_scan inclusive_add inclusive_max
-     inclusive_min inclusive_scan mem_sync radix_rank_match_atomic_or reduce reduce_add reduce_all reduce_all_add
-     reduce_all_max reduce_all_min reduce_max reduce_min sync_all_nonzero sync_any_nonzero sync_count_nonzero
-     simt.grid: mem_fence memfence simt.warp: active_mask all_nonzero any_nonzero ballot match_all match_any
-     shfl_down_f32 shfl_down_i32 shfl_sync_f32 shfl_sync_i32 shfl_up_f32 shfl_up_i32 shfl_xor_i32 sync unique
-     simt.subgroup: all_equal all_equal_tiled all_true all_true_tiled any_true any_true_tiled ballot ballot_first_n
-     ballot_full_subgroup barrier bitonic_sort_kv bitonic_sort_kv_tiled broadcast broadcast_first elect exclusive_add
-     exclusive_add_tiled exclusive_and exclusive_and_tiled exclusive_max exclusive_max_tiled exclusive_min
-     exclusive_min_tiled exclusive_mul exclusive_mul_tiled exclusive_or exclusive_or_tiled exclusive_xor
-     exclusive_xor_tiled group_size inclusive_add inclusive_add_tiled inclusive_and inclusive_and_tiled inclusive_max
-     inclusive_max_tiled inclusive_min inclusive_min_tiled inclusive_mul inclusive_mul_tiled inclusive_or
-     inclusive_or_tiled inclusive_xor inclusive_xor_tiled invocation_id lanemask_eq lanemask_ge lanemask_gt lanemask_le
-     lanemask_lt log2_group_size mem_fence memory_barrier reduce_add reduce_add_tiled reduce_all_add
-     reduce_all_add_tiled reduce_all_max reduce_all_max_tiled reduce_all_min reduce_all_min_tiled reduce_max
-     reduce_max_tiled reduce_min reduce_min_tiled segmented_reduce_add segmented_reduce_add_tiled segmented_reduce_max
-     segmented_reduce_max_tiled segmented_reduce_min segmented_reduce_min_tiled shuffle shuffle_down shuffle_up
-     shuffle_xor sync""",
     ),
 )
 # Modules with nothing but refused names.
@@ -128,9 +111,6 @@ MODULES = (
     "interop",
     "linalg",
     "profiler",
-    "simt.grid",
-    "simt.subgroup",
-    "simt.warp",
     "sparse",
     "tools",
     "tools.diagnose",

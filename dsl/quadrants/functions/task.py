@@ -273,7 +273,7 @@ class Program:
                 continue
             task.end()
             params = tuple(kernel_parameter.of(leaf)[:2] for leaf in task.params)
-            kernel = trace.Kernel(task.name, params, 0, (), task.place)
+            kernel = trace.Kernel(task.name, params, task.smem_bytes, tuple(task.allocations), task.place)
             config = trace.Launch((task.grid, 1, 1), task.block)
             trace.emit_launch(self.host, kernel, config, trace.triple(config.block, "block"), task.params)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+from dsl.launch import session
 from dsl.quadrants import runtime
 from dsl.quadrants.errors.refused_names import inner
 from dsl.quadrants.syntax import hooks
 from dsl.quadrants.values import dtypes
 from dsl.quadrants.values.ops import float_ as qd_float, int_ as qd_int  # noqa: F401
+from dsl.tile.memory.memory import CAPACITY_BYTES
 
 
 def current_cfg() -> runtime.Config:
@@ -17,6 +21,16 @@ def current_cfg() -> runtime.Config:
 def get_runtime() -> _Runtime:
     """The runtime between qd.init and qd.reset."""
     return _Runtime()
+
+
+def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
+    """The shared memory that a block may have, in bytes."""
+    return CAPACITY_BYTES[re.sub("[af]$", "", session.current().device.arch)]
+
+
+def get_cuda_compute_capability() -> int:
+    """The compute capability of the device: 90 for sm_90."""
+    return int(re.sub("\\D", "", session.current().device.arch))
 
 
 def subscript(_builder: object, value: object, *indices: object) -> object:

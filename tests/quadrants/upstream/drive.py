@@ -1,9 +1,10 @@
 """Run one file of Quadrants' own tests in this process; write what became of each case as JSON lines.
 
-    python drive.py real|ours FILE RESULTS LIMIT_S [CASE ...]
+    python drive.py real|ours|gpu FILE RESULTS LIMIT_S [CASE ...]
 
 `real` is the installed package with the repository's own conftest and tests.test_utils; `ours` is this compiler's
-surface under the name quadrants, with stand_in.py for both. The cases named are not run. A row is written when a case
+surface under the name quadrants, with stand_in.py for both; `gpu` is that with the cases of a CUDA GPU, on the
+embedded device. The cases named are not run. A row is written when a case
 starts and when it ends, so that the one which ends the process is known; one that takes longer than LIMIT_S seconds
 ends it with SIGALRM.
 """
@@ -101,6 +102,8 @@ def main() -> int:
         sys.path.insert(0, str(HERE))
         import stand_in
 
+        if whose == "gpu":
+            stand_in.ARCH = quadrants.cuda
         sys.modules["tests.test_utils"] = tests.test_utils = stand_in
         plugins.append(stand_in)
         arguments += ["--noconftest", "-p", "no:xdist"]

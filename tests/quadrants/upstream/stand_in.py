@@ -1,4 +1,4 @@
-"""What Quadrants' test files use of their `tests.test_utils` and conftest, for the architecture cpu alone.
+"""What Quadrants' test files use of their `tests.test_utils` and conftest, for one architecture: ARCH.
 
 Written from how those files use it: `test(arch, exclude, require, **options)` parametrises a case over the
 architectures it names and gives it a fresh `qd.init(arch, **options)`; `approx` and `allclose` compare.
@@ -11,6 +11,8 @@ import types
 import pytest
 import quadrants as qd
 
+ARCH = qd.cpu  # drive.py sets it
+
 
 def _flat(archs) -> list:
     if archs is None:
@@ -19,23 +21,23 @@ def _flat(archs) -> list:
 
 
 def _excluded(exclude) -> bool:
-    """Does a list of architectures, systems and (architecture, system) pairs name cpu on this system?"""
+    """Does a list of architectures, systems and (architecture, system) pairs name ARCH on this system?"""
     for entry in _flat(exclude):
         arch, system = (*entry, None)[:2] if isinstance(entry, (list, tuple)) else (entry, None)
-        if arch == qd.cpu and system in (None, sys.platform.capitalize()):
+        if arch == ARCH and system in (None, sys.platform.capitalize()):
             return True
     return False
 
 
 def test(arch=None, exclude=None, require=None, **options):
-    """A case that runs after qd.init(arch=qd.cpu, **options), or is skipped where it names other architectures."""
-    runs = (not _flat(arch) or qd.cpu in _flat(arch)) and not _excluded(exclude)
+    """A case that runs after qd.init(arch=ARCH, **options), or is skipped where it names other architectures."""
+    runs = (not _flat(arch) or ARCH in _flat(arch)) and not _excluded(exclude)
 
     def decorate(function):
         function.__qd_test__ = True
         if not runs:
             return pytest.mark.skip(reason="No supported archs")(function)
-        return pytest.mark.parametrize("req_arch,req_options", [(qd.cpu, copy.deepcopy(options))], ids=["arch=cpu"])(
+        return pytest.mark.parametrize("req_arch,req_options", [(ARCH, copy.deepcopy(options))], ids=["arch=cpu"])(
             function
         )
 
@@ -83,7 +85,7 @@ def get_rel_eps() -> float:
 
 
 def expected_archs() -> list:
-    return [qd.cpu]
+    return [ARCH]
 
 
 def skip_if_f64_unsupported(dtype) -> None:
@@ -116,7 +118,7 @@ def pytest_generate_tests(metafunc):
 
 def qd_init_same_arch(**options) -> None:
     """Begin again on the same architecture."""
-    qd.init(arch=qd.cpu, **options)
+    qd.init(arch=ARCH, **options)
 
 
 def load_kernel_from_string(*_arguments):
