@@ -1,6 +1,6 @@
 """The Quadrants surface under upstream's names: `import quadrants as qd` finds it through dsl.alias. It translates."""
 
-from dsl.quadrants import experimental, extension, math, simt, types
+from dsl.quadrants import algorithms, experimental, extension, math, simt, types
 from dsl.quadrants.errors import errors, refused_names
 from dsl.quadrants.errors.errors import *  # noqa: F403
 from dsl.quadrants.extension import is_extension_enabled
@@ -85,6 +85,7 @@ __all__ = [
     "Vector",
     "VectorNdarray",
     "VectorTensor",
+    "algorithms",
     "amdgpu",
     "arm64",
     "assume_in_range",

@@ -94,19 +94,10 @@ _TABLE = (
         "keep the tile in a qd.simt.block.SharedArray",
         "simt: Tile16x16 Tile32x32",
     ),
-    (
-        "ready-made algorithms",
-        "write the kernel, or compute it on to_numpy()",
-        """
-     algorithms: PrefixSumExecutor exclusive_scan_add exclusive_scan_max exclusive_scan_min
-     exclusive_scan_scratch_slots parallel_sort reduce_add reduce_by_key_add reduce_by_key_scratch_slots reduce_max
-     reduce_min reduce_scratch_slots select select_scratch_slots sort sort_scratch_slots""",
-    ),
 )
 # Modules with nothing but refused names.
 MODULES = (
     "ad",
-    "algorithms",
     "graph",
     "interop",
     "linalg",

@@ -14,7 +14,7 @@ from dsl.gpu.arithmetic import bits
 from dsl.gpu.threads import index, warp
 from dsl.quadrants.errors.errors import QuadrantsTypeError
 from dsl.quadrants.functions.task import dynamic, program
-from dsl.quadrants.values import scalar_functions
+from dsl.quadrants.values import ops
 from dsl.quadrants.values.assignable import value_of
 from dsl.quadrants.values.scalar_functions import integer_of, number_of
 
@@ -24,8 +24,8 @@ LOG2_LANES = 5
 OPERATORS: dict[str, Operator] = {
     "add": operator.add,
     "mul": operator.mul,
-    "min": scalar_functions.minimum,
-    "max": scalar_functions.maximum,
+    "min": ops.min,
+    "max": ops.max,
     "and": operator.and_,
     "or": operator.or_,
     "xor": operator.xor,
