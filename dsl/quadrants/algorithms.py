@@ -17,6 +17,7 @@ from dsl.quadrants.functions.inlined_function import func
 from dsl.quadrants.functions.kernel import kernel
 from dsl.quadrants.hints import deprecated
 from dsl.quadrants.memory.dense import Dense
+from dsl.quadrants.memory.field import field
 from dsl.quadrants.simt import block, trees
 from dsl.quadrants.syntax.static import loop_config, static
 from dsl.quadrants.values.atomic import atomic_add
@@ -304,7 +305,8 @@ def reduce_by_key_add(
 
 @func
 def _digit(key, dtype: Template, shift: Template) -> i32:
-    """Eight bits of a key, in the order of the keys: a signed number's sign is turned, a negative float's other bits."""
+    """Eight bits of a key. The sign of signed numbers is turned, and the other bits of negative floats: so they order
+    as unsigned numbers do."""
     bits = bit_cast(key, _bits_of(dtype))
     sign = cast(1, _bits_of(dtype)) << static(dtype.bytes * 8 - 1)
     if static(dtype in (f32, f64)):
@@ -433,8 +435,6 @@ class PrefixSumExecutor:
 
     def __init__(self, length: int):
         deprecated("qd.algorithms.PrefixSumExecutor", "qd.algorithms.exclusive_scan_add")
-        from dsl.quadrants.memory.field import field
-
         self.sorting_length = length
         self._scratch = field(u32, BLOCKS)
 

@@ -30,6 +30,9 @@ class Ndarray(Dense):
             fix="pass it as an argument annotated qd.types.ndarray(), or as a member of a @qd.data_oriented object",
         )
 
+    def __reduce__(self):
+        return _restored, (self.element_shape, self.element_type, self.shape, self.to_numpy(keep_dims=True))
+
 
 class ScalarNdarray(Ndarray):
     """An array of numbers."""
@@ -57,6 +60,13 @@ def _new_array(kind: type, dtype, shape, element_shape: tuple, needs_grad: bool)
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("arrays are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     return kind(dtype, shape_of(shape, "array"), element_shape)
+
+
+def _restored(element_shape: tuple[int, ...], dtype: types.DataType, shape: tuple[int, ...], values) -> Ndarray:
+    """The array of a pickle."""
+    array = matrix_ndarray(element_shape, dtype, shape) if element_shape else ndarray(dtype, shape)
+    array.from_numpy(values)
+    return array
 
 
 class ArrayView(Indexed):

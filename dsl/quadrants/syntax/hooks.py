@@ -256,6 +256,12 @@ def _not_there(container: Any, key: Any) -> QuadrantsCompilationError:
 
 
 def slice_(lower: Any, upper: Any, step: Any) -> slice:
+    for part in (lower, upper, step):
+        if part is not None and is_dynamic(value_of(part)):
+            raise QuadrantsCompilationError.at(
+                "Quadrants does not support variables in slice now",
+                "give bounds known while compiling, or write a loop",
+            )
     return slice(*(None if part is None else _static_key(part) for part in (lower, upper, step)))
 
 

@@ -151,24 +151,51 @@ class Matrix:
                 flat = flat * extent + part % extent
             return self.entries[flat]
         bounds.check(keys, self._shape, "vector" if self.ndim == 1 else "matrix")
-        flat = types.number(keys[0])
-        for part, extent in zip(keys[1:], self._shape[1:]):
-            flat = operate("add", operate("mul", flat, Int32(extent)), types.number(part))
+        flat = self._flat(keys)
         if self._at is not None:
             return self._at(flat)
         return self.variable()._at(flat)
 
     def _sliced(self, keys: tuple) -> Matrix:
+        """The part that `keys` choose, of which one or more are slices."""
+        if len(keys) != len(self._shape):
+            raise QuadrantsIndexError.at(
+                f"a matrix takes 2 indices or slices, got {len(keys)}"
+                if self.ndim == 2
+                else f"a vector takes 1 index or slice, got {len(keys)}",
+                "write `m[i, :]`" if self.ndim == 2 else "write `v[1:3]`",
+            )
+        numbers = [part for part in keys if not isinstance(part, slice)]
+        refuse_negative(numbers)
+        bounds.check(
+            tuple(numbers),
+            tuple(extent for part, extent in zip(keys, self._shape) if not isinstance(part, slice)),
+            "matrix",
+        )
         chosen = [
             list(range(*part.indices(extent))) if isinstance(part, slice) else [part]
             for part, extent in zip(keys, self._shape)
         ]
-        flat = [
-            sum(part * math.prod(self._shape[axis + 1 :]) for axis, part in enumerate(each))
-            for each in itertools.product(*chosen)
-        ]
+        for part, extent in zip(keys, self._shape):
+            if isinstance(part, int):
+                _check_extent(part, extent)
+        places = [self._flat(each) for each in itertools.product(*chosen)]
         shape = tuple(len(part) for part, key in zip(chosen, keys) if isinstance(key, slice))
-        return Matrix([self.entries[position] for position in flat], shape=shape)
+        if not any(map(is_dynamic, places)):
+            return Matrix([self.entries[place] for place in places], shape=shape)
+        at = self._at or self.variable()._at
+        assert at is not None  # a variable is in memory
+        return Matrix([at(place) for place in places], shape=shape)
+
+    def _flat(self, keys: Sequence) -> Any:
+        """The number of an entry."""
+        flat: Any = 0
+        for part, extent in zip(keys, self._shape):
+            if is_dynamic(part) or is_dynamic(flat):
+                flat = operate("add", operate("mul", types.number(flat), Int32(extent)), types.number(part))
+            else:
+                flat = flat * extent + part
+        return flat
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """In Python: values of a matrix are plain numbers there."""

@@ -77,3 +77,49 @@ def test_the_public_class_makes_these_and_knows_them():
         and not isinstance(3, qd.Matrix)
     )
     assert qd.Matrix.identity(int, 2).entries == [1, 0, 0, 1] and qd.Matrix.transpose(made).entries == [1, 3, 2, 4]
+
+
+@pytest.mark.usefixtures("running")
+def test_a_row_or_column_of_a_run_time_index():
+    @qd.kernel
+    def row_and_column(i: int, out: qd.types.ndarray()):
+        m = qd.Matrix([[1, 2, 3], [4, 5, 6]])
+        fixed = qd.Matrix([[7, 8, 9], [10, 11, 12]])
+        m[i, :] = qd.Vector([20, 30, 40])
+        m[0, 1:] += fixed[i, :2]
+        column = m[:, i + 1]
+        for k in qd.static(range(2)):
+            out[k] = column[k]
+            for j in qd.static(range(3)):
+                out[2 + 3 * k + j] = m[k, j]
+
+    for i in range(2):
+        out, m = np.zeros(8, np.int32), np.array([[1, 2, 3], [4, 5, 6]])
+        row_and_column(i, out)
+        m[i] = 20, 30, 40
+        m[0, 1:] += np.array([[7, 8, 9], [10, 11, 12]])[i, :2]
+        assert out.tolist() == [*m[:, i + 1], *m.ravel()]
+
+
+@pytest.mark.usefixtures("running")
+@pytest.mark.parametrize("key, message", [("v[i:]", "variables in slice"), ("m[:, 3]", "out of bounds"), ("m[:]", "")])
+def test_slices_that_no_matrix_has(key, message):
+    @qd.kernel
+    def of_vector(i: int):
+        v = qd.Vector([1, 2, 3])
+        print(v[i:])
+
+    @qd.kernel
+    def of_matrix(i: int):
+        m = qd.Matrix([[1, 2, 3], [4, 5, 6]])
+        print(m[:, 3])
+
+    @qd.kernel
+    def of_rows(i: int):
+        m = qd.Matrix([[1, 2, 3], [4, 5, 6]])
+        print(m[:])
+
+    kernel = {"v[i:]": of_vector, "m[:, 3]": of_matrix, "m[:]": of_rows}[key]
+    with pytest.raises(qd.QuadrantsCompilationError, match=message or "takes 2 indices or slices") as raised:
+        kernel(1)
+    assert key in str(raised.value) and "\nfix: " in str(raised.value) and "^" in str(raised.value)
