@@ -145,7 +145,7 @@ class RealFunc(Func):
     def __init__(self, function: Callable):
         super().__init__(function)
         for name, parameter in self.signature.parameters.items():
-            if parameter.annotation is parameter.empty:
+            if parameter.annotation is parameter.empty and not (name == "self" and self.is_method):
                 raise QuadrantsSyntaxError.at(
                     f"`{name}` of real_func `{function.__name__}` must be type annotated",
                     f"for example `{name}: qd.f32`",

@@ -144,7 +144,7 @@ class SNode:
     def dense(self, axes: Axes, dimensions) -> SNode:
         """`dimensions` cells along each of `axes` in every cell of this node."""
         sizes = list(shape_of(dimensions, "field"))
-        sizes = sizes * len(axes) if not hasattr(dimensions, "__iter__") else sizes
+        sizes = sizes * len(axes) if len(sizes) == 1 else sizes
         if len(sizes) != len(axes):
             raise QuadrantsRuntimeError(
                 f"axes and dimensions must be of one number, got {len(axes)} and {len(sizes)}",

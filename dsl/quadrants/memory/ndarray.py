@@ -39,7 +39,10 @@ class ScalarNdarray(Ndarray):
 
 
 class MatrixNdarray(Ndarray):
-    """An array of vectors or matrices."""
+    """An array of vectors or matrices: of `n` rows and `m` columns."""
+
+    n = property(lambda self: self.element_shape[0])
+    m = property(lambda self: self.element_shape[1] if len(self.element_shape) > 1 else 1)
 
 
 @checked

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import operator
 import re
+import string
 import sys
 import types as python_types
 import warnings
@@ -350,21 +351,48 @@ _OF_TEXT = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div
 
 
 def joined(*parts) -> Any:
-    """An f-string."""
-    return Text(list(parts))
+    """An f-string. What is known while compiling is written as Python writes it."""
+    return Text([str(part[0]) if _is_plain(part) else part for part in parts])
 
 
-def formatted(text: str, *arguments, **_named) -> Text:
-    """`text.format(...)`."""
+def _is_plain(part: Any) -> bool:
+    return isinstance(part, tuple) and type(part[0]) in (int, float, bool) and not part[1]
+
+
+def formatted(text: str, *arguments, **named) -> Text:
+    """`text.format(...)`. A place without a number takes the next argument, however many have numbers.
+
+    Raises QuadrantsSyntaxError where places and arguments do not fit each other.
+    """
     pieces: list = []
-    remaining = iter(arguments)
-    rest = text
-    while "{" in rest:
-        head, _, rest = rest.partition("{")
-        place, _, rest = rest.partition("}")
-        index, _, spec = place.partition(":")
-        pieces += [head, (arguments[int(index)] if index.isdigit() else next(remaining), spec)]
-    return Text([*pieces, rest])
+    unused, following, needed = set(named), 0, 0
+    for before, place, spec, conversion in string.Formatter().parse(text):
+        pieces.append(before)
+        if place is None:
+            continue
+        if conversion or "." in place or "[" in place:
+            raise QuadrantsSyntaxError.at(
+                f"`{{{place}{'!' * bool(conversion)}{conversion or ''}}}` is not a place of a kernel's format",
+                "name the value alone, `{}`, `{0}` or `{name}`",
+            )
+        if place and not place.isdigit():
+            if place not in named:
+                raise QuadrantsSyntaxError.at(f"Keyword '{place}' not found.", f"pass it: `{place}=...`")
+            unused.discard(place)
+            pieces.append((named[place], spec or ""))
+            continue
+        position = int(place) if place else following
+        following += not place
+        needed = max(needed, position + 1)
+        pieces.append((arguments[position] if position < len(arguments) else None, spec or ""))
+    if needed != len(arguments):
+        raise QuadrantsSyntaxError.at(
+            f"Expected {needed} positional argument(s), but received {len(arguments)} instead.",
+            "give each place one value, and each value a place",
+        )
+    if unused:
+        raise QuadrantsSyntaxError.at(f"Keyword '{min(unused)}' not used.", f"add a place for it: `{{{min(unused)}}}`")
+    return Text(pieces)
 
 
 def percent(text: str, arguments: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types as python_types
 
 from dsl.core.control_flow.text import trace_output
@@ -47,7 +48,8 @@ def static(x, *more):
         )
     if isinstance(x, Numeric):
         return x.value
-    if isinstance(x, (*_ALLOWED, Indexed, Matrix)) or (isinstance(x, Function) and x.is_inlined):
+    function = getattr(x.func, "function", None) if isinstance(x, functools.partial) else x  # a method of an object
+    if isinstance(x, (*_ALLOWED, Indexed, Matrix)) or (isinstance(function, Function) and function.is_inlined):
         return x
     if type(x).__module__ == "numpy":
         return x

@@ -287,18 +287,36 @@ class Matrix:
     def norm(self, eps=0):
         return scalar_functions.sqrt(value_of(self.norm_sqr() + eps if eps else self.norm_sqr()))
 
+    def norm_inv(self, eps=0):
+        """1 / norm, of the root of norm_sqr + eps."""
+        return 1.0 / self.norm(eps)
+
     def normalized(self, eps=0):
         return self / (self.norm() + eps)
 
     def transpose(self):
+        if self.ndim == 1:
+            raise QuadrantsTypeError.at(
+                "`transpose()` cannot apply to a vector. If you want something like `a @ b.transpose()`, write "
+                "`a.outer_product(b)` instead.",
+                "a.outer_product(b)",
+            )
         return Matrix(
             [self.entries[i * self.m + j] for j in range(self.m) for i in range(self.n)], shape=(self.m, self.n)
         ).load()
 
+    def _check_square(self) -> None:
+        if self.ndim != 2 or self.n != self.m:
+            raise QuadrantsTypeError.at(
+                f"expected a square matrix, got shape {self._shape}", "take a square part of it"
+            )
+
     def trace(self):
+        self._check_square()
         return _sum(value_of(self.entries[i * self.m + i]) for i in range(self.n))
 
     def determinant(self):
+        self._check_square()
         return _determinant([[value_of(self.entries[i * self.m + j]) for j in range(self.m)] for i in range(self.n)])
 
     def inverse(self):

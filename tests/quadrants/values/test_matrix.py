@@ -123,3 +123,18 @@ def test_slices_that_no_matrix_has(key, message):
     with pytest.raises(qd.QuadrantsCompilationError, match=message or "takes 2 indices or slices") as raised:
         kernel(1)
     assert key in str(raised.value) and "\nfix: " in str(raised.value) and "^" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "use, message",
+    [
+        (lambda: Matrix([[1, 2], [3, 4], [5, 6]]).trace(), r"expected a square matrix, got shape \(3, 2\)"),
+        (lambda: Matrix([[1, 2, 3], [3, 4, 5]]).determinant(), r"expected a square matrix, got shape \(2, 3\)"),
+        (lambda: Vector([1, 2]).trace(), r"expected a square matrix, got shape \(2,\)"),
+        (lambda: Vector([1, 2]).transpose(), "cannot apply to a vector"),
+    ],
+)
+def test_square_and_two_dimensional_matrices_alone(use, message):
+    with pytest.raises(QuadrantsTypeError, match=message):
+        use()
+    assert Vector([3.0, 4.0]).norm_inv() == 0.2
