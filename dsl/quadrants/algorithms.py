@@ -1,7 +1,7 @@
 """`qd.algorithms`: sums, scans, selections and sorts of whole arrays, as funcs called at a kernel's outermost scope.
 
-Each is a few loops over BLOCKS blocks; a block takes a contiguous part of the array, THREADS elements at a time. What
-blocks have to tell each other lies in the caller's `scratch`.  Source: Quadrants user guide, Algorithms.
+Each is a few loops over BLOCKS blocks; a block takes a contiguous part of the array, THREADS elements at a time. The
+sums of the blocks are in the caller's `scratch`.  Source: Quadrants user guide, Algorithms.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MOST_LOG256 = 4
 _BITS = {i32: u32, u32: u32, f32: u32, i64: u64, u64: u64, f64: u64}
 
 
-# --- what is known while compiling -----------------------------------------------------------------------------------
+# --- known while compiling -----------------------------------------------------------------------------------
 
 
 def _depth(log256_max_n: Any) -> None:
@@ -70,7 +70,7 @@ def _bits_of(dtype: DataType) -> DataType:
 
 
 def _start(op: str, dtype: DataType) -> Numeric:
-    """What changes no sum or extreme."""
+    """The value that changes no sum or extreme."""
     _bits_of(dtype)
     return trees.identity(op, dtype.core)
 
@@ -348,7 +348,7 @@ def _sort_by_digit(
         starts[t] = cast(scratch[t * BLOCKS + block.block_idx()], i32)
         for trip in range(_trips(n)):
             i = _place(trip, n)
-            digit = DIGITS - 1  # behind the last element: after all others
+            digit = DIGITS - 1  # of a thread without an element: after all others
             if i < n:
                 digit = _digit(keys[i], dtype, shift)
             rank = block.radix_rank_match_atomic_or(cast(digit, u32), THREADS, 8, 0, 8, counts, smaller)

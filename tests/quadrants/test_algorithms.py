@@ -108,7 +108,7 @@ def test_sorts_are_stable(dtype, bits):
 
 
 @pytest.mark.parametrize("offset", [0, -3])
-def test_what_python_calls(offset):
+def test_functions_that_python_calls(offset):
     keys, values = qd.field(qd.f32, 300, offset=offset), qd.field(qd.i32, 300, offset=offset)
     x = drawn(qd.f32)[:300]
     keys.from_numpy(x)

@@ -121,7 +121,7 @@ class SharedArray(Indexed):
 
 
 def _threads(block_dim: Any, what: str) -> int:
-    """`block_dim`, which is that of the loop and a multiple of a warp. Raises QuadrantsTypeError."""
+    """`block_dim`: the threads of a block of the loop, a multiple of a warp. Raises QuadrantsTypeError."""
     count = value_of(block_dim)
     count = count.value if isinstance(count, Numeric) and not is_dynamic(count) else count
     if type(count) is not int or count < warp.WARP_SIZE or count % warp.WARP_SIZE:
@@ -235,7 +235,7 @@ exclusive_add, exclusive_min, exclusive_max = (_scan("exclusive", name) for name
 
 
 def radix_rank_match_atomic_or(key, block_dim, radix_bits, bit_start, num_bits, bins, excl_prefix) -> Int32:
-    """The place of this thread's `key` among those of the block in the order of a digit, equal ones as they come.
+    """The place of this thread's `key` in the order of a digit of the block's keys; equal ones keep their order.
 
     The digit is `num_bits` bits of the u32 `key` from `bit_start` on. The block has a thread for each of the
     1 << radix_bits digits; `bins` gets how many keys have a digit, `excl_prefix` how many have a smaller one.

@@ -108,7 +108,7 @@ def reduce_all(value: Any, combine: Operator, log2_size: int, what: str) -> Nume
 
 
 def scan(value: Any, combine: Operator, log2_size: int, what: str, distance: Numeric | None = None) -> Numeric:
-    """The values up to this lane. `distance`: how many lanes before this one count, those of the group by default."""
+    """The values up to this lane. `distance`: how many lanes before this one count, by default all of the group."""
     total = traced(value, what)
     before = lane() & ((1 << log2_size) - 1) if distance is None else distance
     for offset in _offsets(log2_size):

@@ -351,7 +351,7 @@ _OF_TEXT = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div
 
 
 def joined(*parts) -> Any:
-    """An f-string. What is known while compiling is written as Python writes it."""
+    """An f-string. Python writes the values that are known while compiling."""
     return Text([str(part[0]) if _is_plain(part) else part for part in parts])
 
 

@@ -1,7 +1,4 @@
-"""Values in the words of an author.
-
-Modules tested here: dsl/quadrants/values/printing.py.
-"""
+"""Values in the words of an author."""
 
 import math
 import types

@@ -1,7 +1,7 @@
 """Calls of public functions: arguments have upstream's names, and a wrong call or shape is reported at its line.
 
 Modules tested here: dsl/quadrants/functions/annotations.py, dsl/quadrants/functions/decorated_function.py,
-dsl/quadrants/functions/inlined_function.py, dsl/quadrants/functions/kernel.py, dsl/quadrants/memory/ndarray.py.
+dsl/quadrants/functions/inlined_function.py, dsl/quadrants/functions/kernel.py.
 """
 
 import json

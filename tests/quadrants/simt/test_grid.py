@@ -1,4 +1,4 @@
-"""qd.simt.grid: a value that one block leaves for another, behind a fence."""
+"""qd.simt.grid: a value that one block leaves for another, after a fence."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """qd.simt.subgroup: what the lanes of a warp exchange, against numpy.
 
-Modules tested here: dsl/quadrants/simt/subgroup.py, dsl/quadrants/simt/trees.py.
+Modules tested here: dsl/quadrants/simt/trees.py.
 """
 
 import itertools

@@ -125,6 +125,14 @@ def load_kernel_from_string(*_arguments):
     pytest.skip("kernels of a string are loaded by the package's own tools")
 
 
+def _depth_for(n: int) -> int:
+    """The least d with 256 ** d >= n, which is at least 1."""
+    return next(depth for depth in range(1, 5) if 256**depth >= n)
+
+
+_reduce, _radix_sort = (types.ModuleType(f"quadrants.algorithms.{name}") for name in ("_reduce", "_radix_sort"))
+_reduce._reduce_depth_for_n = _radix_sort._min_log256_for_n = _depth_for
+sys.modules |= {module.__name__: module for module in (_reduce, _radix_sort)}
 _tools, _loader = (types.ModuleType(f"quadrants._test_tools{name}") for name in ("", ".load_kernel_string"))
 _tools.qd_init_same_arch, _tools.__path__ = qd_init_same_arch, []
 _loader.load_kernel_from_string = load_kernel_from_string

@@ -98,7 +98,7 @@ def test_formats_that_do_not_fit(kernel, kind, message):
     assert "\nfix: " in str(raised.value) and "^" in str(raised.value) and "print(" in str(raised.value)
 
 
-def test_an_assertion_says_its_numbers():
+def test_an_assertion_prints_its_numbers():
     @qd.kernel
     def k(i: qd.i32):
         assert i < 3, f"{i + 1} of {3} and {i * 0.5}"
