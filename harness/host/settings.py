@@ -61,7 +61,7 @@ class BadSettings(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class JobSettings:
-    """What is asked of Slurm."""
+    """Requests to Slurm."""
 
     login: str | None = None
     gres: str | None = None

@@ -84,7 +84,7 @@ def test_a_reported_fault_is_named_by_its_kind():
     assert (fault.kind, str(fault), fault.repro_outcome["outcome"]) == ("trap", "it stopped", "trap")
 
 
-def test_only_numba_on_the_embedded_device_needs_the_library():
+def test_only_numba_on_the_emulator_needs_the_library():
     assert numba_program.uses(JOB)
     assert not numba_program.uses(JOB | {"device": "cuda"}) and not numba_program.uses(JOB | {"warm": ["cuda"]})
 

@@ -111,7 +111,7 @@ def test_a_cell_that_raises_names_its_place(tmp_path):
     assert done.returncode == 1 and "data_types.ipynb cell 2" in done.stdout and "CALL_MISSING_ARG" in done.stdout
 
 
-def test_a_test_file_runs_on_the_embedded_device(tmp_path):
+def test_a_test_file_runs_on_the_emulator(tmp_path):
     folder = clone(tmp_path, {PYTEST: KERNEL, "test/examples/CuTeDSL/conftest.py": "raise RuntimeError('no GPU')\n"})
     done = run(folder, "test_math")
     assert done.returncode == 0 and "passed" in done.stdout and "1 passed in" in done.stdout, done.stdout

@@ -27,7 +27,7 @@ def test_the_later_wins_key_by_key(user, tmp_path):
     assert found["p1"].variables == {"CUDA_VISIBLE_DEVICES": "3"}
 
 
-def test_what_is_asked_of_slurm_has_its_own_table(user, tmp_path, capsys):
+def test_requests_to_slurm_have_their_own_table(user, tmp_path, capsys):
     user.write_text('[slurm]\ncache = "/a"\n[slurm.job]\nlogin = "login"\ntime = "10"\n')
     (tmp_path / "pyproject.toml").write_text('[tool.repro.hosts.slurm]\njob.time = "20"\n')
     found = load(tmp_path, ["slurm.job.sbatch=--mem=64G --qos=high", "slurm:gpu.job.array=8"])
@@ -84,7 +84,7 @@ def test_invalid_options(tmp_path, option):
     assert str(error.value) == f"--gpu-set {option}: write HOST.KEY=VALUE, as in p1.workdir=~/code/kestrel"
 
 
-def test_an_option_that_is_no_setting(tmp_path):
+def test_an_option_with_an_unknown_key(tmp_path):
     with pytest.raises(BadSettings, match=r"\Ap1.python_=x: `python_` is not a setting\nfix: write `python`; the "):
         load(tmp_path, ["p1.python_=x"])
 

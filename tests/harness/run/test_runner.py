@@ -68,14 +68,14 @@ def outcome_of(write, embedded):
     return run
 
 
-def test_a_repro_without_a_compiler_runs_on_the_embedded_device(outcome_of):
+def test_a_repro_without_a_compiler_runs_on_the_emulator(outcome_of):
     outcome = outcome_of(IN_BOUNDS, RAISES)
     assert outcome.kind == "outputs", outcome.text
     assert outcome.outputs["out"].values().tolist() == list(range(64))
     assert outcome.device["kind"] == "emulator"
 
 
-def test_torch_alone_finds_the_embedded_device(write, embedded):
+def test_torch_alone_finds_the_emulator(write, embedded):
     host, transport = embedded
     case = next(write("import torch\ndef run(): return {'out': torch.arange(3, device='cuda') + 1}\n").cases())
     outcome = judge.run(transport, case, host)

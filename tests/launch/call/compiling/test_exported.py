@@ -139,7 +139,7 @@ print(error_of(lambda: cute.runtime.load_module("libadd.so").sub))
     ]
 
 
-def test_c_runs_it_on_the_embedded_device(folder):
+def test_c_runs_it_on_the_emulator(folder):
     body = """
 import ctypes
 library = ctypes.CDLL("./caller.so")
