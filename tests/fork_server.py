@@ -7,8 +7,8 @@ imports. A program gets its own session, working folder, environment and standar
 ends. Not for tests of how a process starts, of signals or of terminals: they start a Python.
 
 The processes of a test session share one such process for each compiler and architecture; it ends with the session.
-multiprocessing's forkserver belongs to one process and has one list of imports: each worker would import each compiler
-anew, 22 s of processor time and 2 GB for the three, which here all workers do once.
+multiprocessing's forkserver belongs to one process and has one list of imports: each worker would import each
+compiler, 22 s of processor time and 2 GB for the three, which here all workers do once.
 
 Standard library only. Run as a script it is the process that forks: `python fork_server.py WARM ADDRESS SESSION`.
 """

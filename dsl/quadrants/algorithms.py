@@ -4,6 +4,9 @@ Each is a few loops over BLOCKS blocks; a block takes a contiguous part of the a
 sums of the blocks are in the caller's `scratch`.  Source: Quadrants user guide, Algorithms.
 """
 
+# This is a program in Quadrants, so its annotations are Quadrants' types.
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportInvalidTypeForm=false, reportGeneralTypeIssues=false
+# pyright: reportOperatorIssue=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportOptionalIterable=false
 from __future__ import annotations
 
 from typing import Any

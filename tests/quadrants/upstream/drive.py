@@ -4,7 +4,7 @@
 
 `real` is the installed package with the repository's own conftest and tests.test_utils; `ours` is this compiler's
 surface under the name quadrants, with stand_in.py for both; `gpu` is that with the cases of a CUDA GPU, on the
-embedded device. The cases named are not run. A row is written when a case
+emulator. The cases named are not run. A row is written when a case
 starts and when it ends, so that the one which ends the process is known; one that takes longer than LIMIT_S seconds
 ends it with SIGALRM.
 """

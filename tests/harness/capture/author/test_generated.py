@@ -245,6 +245,6 @@ def check(draw, folder):
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 1 << 32))
 @example(0)
-@example(4459)  # a function with a parameter of its own name, which is another module's function too
+@example(4459)  # a function and its parameter have one name, which is another module's function too
 def test_a_slice_of_a_generated_program_computes_what_the_program_does(tmp_path_factory, seed):
     check(random.Random(seed), tmp_path_factory.getbasetemp())
