@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent / "emulator"
 BUILT = HERE / "built"
 DRIVER = Path(__file__).parent / "driver"
-CUDA_RUNTIME = DRIVER / "runtime"
+CUDA_RUNTIME, NVRTC = DRIVER / "runtime", DRIVER / "nvrtc"
 LEVELS = ("x86_64_v3", "x86_64_v4")  # as psABI names them: AVX2; AVX-512
 ZIG = "ziglang==0.17.1"  # its clang is of the LLVM that llvmlite has
 _COMMON_FLAGS = (
@@ -34,10 +34,7 @@ _COMMON_FLAGS = (
 ).split()
 FLAGS = [*_COMMON_FLAGS, "-ffreestanding", "-ffp-contract=off", "-fno-math-errno"]
 DRIVER_FLAGS = [*_COMMON_FLAGS, "-fvisibility=hidden"]
-DRIVER_NAMES = (
-    "libcuda.so.1", "libcuda.so", "libnvrtc.so.12", "libnvrtc.so.13", "linking/libnvJitLink.so.12",
-    "linking/libnvJitLink.so.13",
-)  # fmt: skip
+DRIVER_NAMES = ("libcuda.so.1", "libcuda.so", "linking/libnvJitLink.so.12", "linking/libnvJitLink.so.13")
 CUDA_MAJORS = (12, 13)
 MORE_FLAGS = "GPU_REPRO_RUNTIME_FLAGS"  # of the environment: more flags, for who works on the C++; see CONTRIBUTING.md
 
@@ -70,7 +67,7 @@ class _Library(NamedTuple):
     link: list[str]
     suffixes: tuple[str, ...]  # of its sources
     names: tuple[str, ...] = ()  # that programs load it by, in the folder `built/lib` of the driver
-    other: str = ""  # a folder in `home` with the sources of another library
+    others: tuple[str, ...] = ()  # folders in `home` with the sources of other libraries
 
 
 def _emulator() -> _Library:
@@ -81,7 +78,14 @@ def _driver() -> _Library:
     link = ["-lc", "-lpthread", "-ldl", "-Wl,-Bsymbolic", f"-Wl,-soname,{DRIVER_NAMES[0]}"]
     link += ["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/linking"]  # see nvjitlink.cc
     files = (".cc", ".h", ".inc")
-    return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, files, DRIVER_NAMES, CUDA_RUNTIME.name)
+    others = (CUDA_RUNTIME.name, NVRTC.name)
+    return _Library(DRIVER, DRIVER / "built", "driver", DRIVER_FLAGS, link, files, DRIVER_NAMES, others)
+
+
+def _nvrtc() -> _Library:
+    names = ("libnvrtc.so.12", "libnvrtc.so.13")
+    link = ["-lc", "-ldl", "-Wl,-Bsymbolic"]
+    return _Library(NVRTC, DRIVER / "built" / "nvrtc", "nvrtc", DRIVER_FLAGS, link, (".cc",), names)
 
 
 def cuda_runtime(major: int) -> _Library:
@@ -98,7 +102,7 @@ def sources(of: _Library | None = None) -> list[Path]:
     of = of or _emulator()
     found = []
     for folder, inner, names in os.walk(of.home):
-        inner[:] = [each for each in inner if each not in ("__pycache__", of.built.name, of.other)]
+        inner[:] = [each for each in inner if each not in ("__pycache__", of.built.name, *of.others)]
         found += [Path(folder, name) for name in names if name.endswith(of.suffixes)]
     return sorted(found) if any(each.suffix == ".cc" for each in found) else []
 
@@ -119,7 +123,7 @@ def library(*levels: str) -> list[Path]:
 
 def driver() -> list[Path]:
     """The files that programs load as the CUDA driver and runtime, in one folder, built first. Raises BuildError."""
-    return [file for of in (_driver(), *map(cuda_runtime, CUDA_MAJORS)) for file in _files_by_name(of)]
+    return [file for of in (_driver(), *map(cuda_runtime, CUDA_MAJORS), _nvrtc()) for file in _files_by_name(of)]
 
 
 def driver_file() -> Path:

@@ -1,9 +1,13 @@
 // NVRTC makes machine code where a program asks for a real architecture (sm_90), and that cannot run here. So this
-// library is also libnvrtc.so: it passes calls on to NVIDIA's, and gives the PTX of the same compilation as its cubin.
+// libnvrtc.so passes calls on to NVIDIA's, and gives the PTX of the same compilation as its cubin. It is a library
+// apart from the driver: cuda.bindings takes NVRTC's functions from any library that is loaded for all.
 #include <dlfcn.h>
 #include <stdio.h>
+#include <unistd.h>
 
-#include "api.h"
+#include "../api.h"
+
+extern "C" [[gnu::visibility("default")]] u64 nvrtcVersion(u64, u64, u64, u64, u64, u64);
 
 namespace driver {
 namespace {
@@ -19,7 +23,7 @@ void *in_folder(const char *folder, const char *inner) {
     char path[4096];
     if ((u64)snprintf(path, sizeof path, "%s%s/%s", folder, inner, name) >= sizeof path) continue;
     void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    if (library && !dlsym(library, "cuInit")) return library;
+    if (library && dlsym(library, "nvrtcVersion") != (void *)nvrtcVersion) return library;
     if (library) dlclose(library);
   }
   return nullptr;
@@ -41,7 +45,9 @@ void *search() {
     if (const char *home = getenv(variable); home && !found) found = in_folder(home, "/lib64");
   if (!found) found = in_folder("/usr/local/cuda", "/lib64");
   if (!found)
-    tell("NVRTC is not where the dynamic linker searches; fix: add the folder of %s to LD_LIBRARY_PATH", *NAMES);
+    dprintf(2,
+            "gpu-repro: NVRTC is not where the dynamic linker searches; fix: add the folder of %s to LD_LIBRARY_PATH\n",
+            *NAMES);
   return found;
 }
 
