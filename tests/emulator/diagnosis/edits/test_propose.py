@@ -26,7 +26,7 @@ PROPOSED = {
     "divergence": (0, 12),
     "mbarrier": (2, 23),
     "observed": (7, 25),
-    "race": (42, 59),
+    "race": (48, 65),
     "turns": (0, 3),
     "warpgroup": (21, 31),
     "warpgroups of a cluster": (0, 2),
