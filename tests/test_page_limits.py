@@ -37,19 +37,16 @@ LIMITS = {  # imports -> (page, its words, what they mean as an expression, what
         ("quadrants", "sparse and quantised layouts", "qd.root.pointer(qd.i, 4)", "sparse"),
         ("quadrants", "sparse and quantised layouts", "qd.types.quant.int(4)", "quadrants.types.quant.int"),
         ("quadrants", "streams and graphs", "qd.create_stream()", "quadrants.create_stream"),
-        ("quadrants", "most SIMT intrinsics", "qd.simt.warp.shfl_sync_i32()", "quadrants.simt.warp.shfl_sync_i32"),
-        ("quadrants", "the rest of `qd.simt`", "qd.simt.block.SharedArray(4, qd.f32)", "simt.block.SharedArray"),
+        ("quadrants", "tiles of registers", "qd.simt.Tile16x16()", "quadrants.simt.Tile16x16"),
         ("quadrants", "meshes", "qd.Mesh()", "quadrants.Mesh"),
     ],
     TIRX: [
         ("tirx", "layouts of buffers", "T.TileLayout", "T.TileLayout"),
-        ("tirx", "TMA and bulk copies", "T.ptx.cp_async", "T.ptx.cp_async"),
-        ("tirx", "`wgmma`", "T.ptx.wgmma", "T.ptx.wgmma"),
+        ("tirx", "tensor maps", "T.TensorMap", "T.TensorMap"),
         ("tirx", "`tcgen05`", "T.ptx.tcgen05", "T.ptx.tcgen05"),
-        ("tirx", "blocks of a\ncluster", "T.cuda.cluster_sync", "T.cuda.cluster_sync"),
+        ("tirx", "`T.cuda.cluster_sync`", "T.cuda.cluster_sync", "T.cuda.cluster_sync"),
         ("tirx", "`T.cuda.func_call`", "T.cuda.func_call", "T.cuda.func_call"),
         ("tirx", "`T.cuda.grid_sync`", "T.cuda.grid_sync", "T.cuda.grid_sync"),
-        ("tirx", "matrix products on tensor cores", "T.ptx.mma", "T.ptx.mma"),
     ],
 }  # fmt: skip
 PROGRAM = """

@@ -124,7 +124,7 @@ void for_each_mapping(void (*visit)(Address start, u64 bytes, Address source)) {
 using namespace driver;
 
 #define ENTER_VIRTUAL \
-  ENTER_CONTEXT; \
+  ENTER; \
   if (is_in_process()) return unsupported(__func__)
 
 API(cuMemGetAllocationGranularity)(u64 *granularity, const Properties *properties, u32) {
@@ -193,7 +193,8 @@ API(cuMemMap)(Address start, u64 bytes, u64 offset, Physical *memory, u64 flags)
 
 API(cuMemUnmap)(Address start, u64 bytes) {
   ENTER_VIRTUAL;
-  if (Result bad = wait_for_all(context)) return bad;
+  Context *context = current();
+  if (Result bad = context ? wait_for_all(context) : SUCCESS) return bad;
   u64 first, count;
   REFUSE_IF(!mappings_of(start, bytes, &first, &count), INVALID_VALUE);
   for (; count; --count) {

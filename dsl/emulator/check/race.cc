@@ -184,8 +184,8 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
     merged->lanes |= own.bit;
     return true;
   }
-  // If only barriers of whole blocks order threads, and no shuffles, two of a kind show every race with that kind, of two blocks if
-  // there are two.
+  // If only barriers of whole blocks order threads, and no shuffles, two of a kind show every race with that kind, of
+  // two blocks if there are two.
   u32 count = cell->count, target = count;
   if (alike >= 2 && !(ctx->order_kinds & orders::ANY) && !ctx->exchanges) {
     if (alike_mine) return true;

@@ -9,8 +9,8 @@
 // Global memory may be copied with its padding: a value that was read there and is stored in global memory unchanged is
 // no finding, also by way of shared memory, and its bytes stay unwritten where that is followed.
 //
-// A mark is a u64: COMPUTED, the number of the load + 1, then 48 bits of its address; 0 where all is well. A shuffle that asks
-// for a lane which takes no part gives a mark too: SHUFFLED and that lane are in the place of an address.
+// A mark is a u64: COMPUTED, the number of the load + 1, then 48 bits of its address; 0 where all is well. A shuffle
+// that asks for a lane which takes no part gives a mark too: SHUFFLED and that lane are in the place of an address.
 #include "check/check.h"
 
 namespace {

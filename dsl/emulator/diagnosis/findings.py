@@ -166,7 +166,7 @@ def _undefined(launch) -> Fault:
     place, used = frames.place_of(launch, read), frames.place_of(launch, use)
     address = ctx.address
     what = places.place_of(launch, address, places.element_bytes(read))
-    how = _use(use, at_once=not ctx.undefined_mark)
+    how = "is changed" if use is read else _use(use, at_once=not ctx.undefined_mark)
     where = "here" if used == place or used is None else f"at {places.at(launch, use, read)}"
     message = f"{places.verb(read, 0)} {what}, which nobody wrote; the value {how} {where}"
     lines = [f"    in `{launch.entry_name}`, {places.thread_of(launch, ctx.block, ctx.thread)}"]

@@ -47,6 +47,11 @@ class Namespace:
         known = {each: value for each, value in vars(self).items() if not each.startswith("_")}
         return module_getattr("T.ptx", known | dict.fromkeys(_opcodes()), self._upstream)(name)
 
+    def __iter__(self) -> NoReturn:
+        raise DSLUserCodeTypeError(
+            "T.ptx is not iterated", id="PTX_FORM", fix="name an instruction: T.ptx.add.rn.f32(d, a, b)"
+        )
+
     def find(self, text: str) -> Instruction | None:
         """The instruction of a text, None where its first word is none."""
         path = _path(text.partition(".")[0])

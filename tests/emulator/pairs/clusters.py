@@ -127,8 +127,8 @@ PAIRS = [
           st.shared::cluster.u32 [%r18], %t; {MEET} ld.shared.u32 %r1, [%mine];""", 64, 2, 2),
     Pair("atomic at a peer between the arrival and the wait", "block_not_started", 2, "updates smem+0x0 of block (0, 0, 0), which may not have begun", f"""
           {PEER} mapa.shared::cluster.u32 %r17, %s, %r19;
-        - barrier.cluster.arrive.relaxed; @%first red.relaxed.cluster.shared::cluster.add.u32 [%r17], 1; barrier.cluster.wait;
-        + barrier.cluster.arrive.relaxed; barrier.cluster.wait; @%first red.relaxed.cluster.shared::cluster.add.u32 [%r17], 1;
+        - barrier.cluster.arrive.relaxed; @%first atom.relaxed.cluster.shared::cluster.exch.b32 %r1, [%r17], 1; barrier.cluster.wait;
+        + barrier.cluster.arrive.relaxed; barrier.cluster.wait; @%first atom.relaxed.cluster.shared::cluster.exch.b32 %r1, [%r17], 1;
           {MEET}""", 64, 2, 2),
     Pair("read of a peer by its generic address at the beginning", "block_not_started", 2, "let the blocks meet before the first access", f"""
           {PEER} mov.u64 %d1, smem; cvta.shared.u64 %d1, %d1; mapa.u64 %d2, %d1, %r19;

@@ -190,7 +190,7 @@ def test_a_refused_name_in_a_kernel_and_in_an_annotation():
         k(3)
     assert str(raised.value).splitlines()[1:] == [
         "    return qd.frexp(n)",
-        "           ^^^^^^^^ quadrants.frexp is not part of this compiler: it belongs to splitting a float",
+        "           ^^^^^^^^^^^ quadrants.frexp is not part of this compiler: it belongs to splitting a float",
         "fix: take the exponent from qd.bit_cast(x, qd.i32)",
     ]
 
