@@ -20,7 +20,7 @@ from dsl.emulator.ptx.basic_blocks import is_asked
 from dsl.emulator.ptx.control import program_order
 from dsl.emulator.ptx.operands import LEAVES, reads, registers, result, space_of
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Pair, Reg, Vec
-from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, COPY, LOAD, MOVES, STORE, UPDATES
+from dsl.emulator.ptx.traits import ATOMIC, COMPUTES, CONVERTS, COPY, LOAD, MOVES, REDUCTION, STORE, UPDATES
 from dsl.emulator.translate.coroutine import MARK, Thread
 
 RACE, UNDEFINED = "race", "undefined"
@@ -198,8 +198,9 @@ class Checked(Thread):
     def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
         self.loaded_site, self.loaded_address = site, address
-        if instr.traits & UPDATES:
-            replaces = "exch" in instr.mods
+        if instr.traits & UPDATES:  # bits that `and` and `or` leave may belong to others: cooperative groups
+            bits = instr.traits & REDUCTION and {"and", "or"} & {*instr.mods}
+            replaces = "exch" in instr.mods or bits
         else:
             replaces = instr.traits & (LOAD | COPY)  # a copy of global memory may take its padding
         if not replaces:  # it is combined with it, or other lanes get it: ldmatrix
