@@ -97,6 +97,7 @@ def test_the_read_of_what_nobody_wrote_is_found(name):
     "ld.shared.u32 %r1, [%mine]; st.shared.u32 [%mine+64], %r1; st.shared.u32 [%mine+64], 1; ld.shared.u32 %r1, "
     "[%mine+64];" + OUT,
     "ld.global.u32 %r1, [%gt];" + OUT,
+    "red.shared.and.b32 [%mine], -2; red.shared.or.b32 [%mine], 1;",
 ])  # fmt: skip
 def test_a_read_that_does_not_matter_is_none(body):
     assert outcome(body) is None
