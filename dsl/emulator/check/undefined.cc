@@ -97,6 +97,12 @@ u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
   u32 unwritten = 0;
 #pragma clang loop vectorize(disable)
   for (u32 i = 0; i < size; ++i) unwritten |= (u32)(valid[i] != WRITTEN) << i;
+  // Half of 8 bytes of global memory may be padding of a struct, and what is read is taken apart.
+  if (size >= 8 && !owner_of(ctx, address) && !is_local(ctx, address))
+    for (u32 at = 0; at < size; at += 8) {
+      u32 half = unwritten >> at & 255;
+      if (half == 0x0F || half == 0xF0) unwritten &= ~(half << at);
+    }
   return unwritten;
 }
 
