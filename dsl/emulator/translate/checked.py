@@ -198,8 +198,8 @@ class Checked(Thread):
     def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
         self.loaded_site, self.loaded_address = site, address
-        if instr.traits & UPDATES:  # bits that `and` and `or` leave may belong to others: cooperative groups
-            bits = instr.traits & REDUCTION and {"and", "or"} & {*instr.mods}
+        if instr.traits & UPDATES:  # bits that stay may belong to others: cooperative groups
+            bits = instr.traits & REDUCTION and {"b32", "b64"} & {*instr.mods}
             replaces = "exch" in instr.mods or bits
         else:
             replaces = instr.traits & (LOAD | COPY)  # a copy of global memory may take its padding
