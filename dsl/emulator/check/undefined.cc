@@ -89,16 +89,17 @@ extern "C" {
   return 1;
 }
 
-// Which of `size` (at most 32) bytes at an address nobody wrote, a bit a byte.
-u32 emu_unwritten(Context *ctx, u64 address, u32 size) {
-  const u8 *valid = valid_at(ctx, address, owner_of(ctx, address));
+// Which of `size` (at most 32) bytes at an address nobody wrote, a bit a byte. `element`: the bytes of one register.
+u32 emu_unwritten(Context *ctx, u64 address, u32 size, u32 element) {
+  const Context *owner = owner_of(ctx, address);
+  const u8 *valid = valid_at(ctx, address, owner);
   if (!valid) return 0;
   if (size == 4 && *(const u32 *)valid == 0x01010101) return 0;
   u32 unwritten = 0;
 #pragma clang loop vectorize(disable)
   for (u32 i = 0; i < size; ++i) unwritten |= (u32)(valid[i] != WRITTEN) << i;
-  // Half of 8 bytes of global memory may be padding of a struct, and what is read is taken apart.
-  if (size >= 8 && !owner_of(ctx, address) && !is_local(ctx, address))
+  // Half of a register of 8 bytes may be padding of a struct in global memory, and what is read is taken apart.
+  if (element >= 8 && !owner && !is_local(ctx, address))
     for (u32 at = 0; at < size; at += 8) {
       u32 half = unwritten >> at & 255;
       if (half == 0x0F || half == 0xF0) unwritten &= ~(half << at);
@@ -119,8 +120,7 @@ void emu_written(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u64 mar
 
 // Bytes outside of shared memory are written by a copy.
 void emu_written_out(Context *ctx, u64 address, u64 size) {
-  near_offset(ctx, address);
-  if (ctx->near_valid) __builtin_memset(ctx->near_valid + near_offset(ctx, address), 1, size);
+  if (u8 *valid = valid_at(ctx, address, nullptr)) __builtin_memset(valid, WRITTEN, size);
 }
 
 // A copy of `size` bytes that the thread has waited for, for both checkers.

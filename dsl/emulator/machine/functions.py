@@ -35,7 +35,7 @@ _OWN = {
     "emu_race_landed": "void (ptr, i32, i64, i32)",
     "emu_trail": "void (ptr, i32, i32, i64)",
     "emu_round": "void (ptr, i32)",
-    "emu_unwritten": "i32 (ptr, i64, i32)",
+    "emu_unwritten": "i32 (ptr, i64, i32, i32)",
     "emu_written": "void (ptr, i32, i32, i64, i32, i64)",
     "emu_undefined": "i32 (ptr, i32, i32, i64, i32)",
     "emu_landed": "void (ptr, i32, i64, i32)",

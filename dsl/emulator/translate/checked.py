@@ -196,7 +196,8 @@ class Checked(Thread):
     # ** undefined values
 
     def _reads(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
-        self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, i64 {address}, i32 {size_bytes})")
+        where = f"i64 {address}, i32 {size_bytes}, i32 {_element_bits(instr) // 8}"
+        self.loaded = self.op(f"call i32 @emu_unwritten(ptr %ctx, {where})")
         self.loaded_site, self.loaded_address = site, address
         if instr.traits & UPDATES:  # bits that stay may belong to others: cooperative groups
             bits = instr.traits & REDUCTION and {"b32", "b64"} & {*instr.mods}
@@ -324,7 +325,7 @@ class Checked(Thread):
 
     def _put_parts(self, destination: Vec, mark: str, instr: Instr) -> None:
         """The marks of the parts of a value: each was read at its own address."""
-        bits = next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32)
+        bits = _element_bits(instr)
         shuffled = self.and_(mark, undefined.SHUFFLED, "i64")
         is_read = self.and_(self.cmp("ne", mark, 0, "i64"), self.cmp("eq", shuffled, 0, "i64"), "i1")
         for i, item in enumerate(destination.items):
@@ -338,7 +339,7 @@ class Checked(Thread):
         items = destination.items if isinstance(destination, Vec) else (destination,)
         if self.loaded == "0":
             return self.put_mark(destination, "0")
-        each = next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32) // 8
+        each = _element_bits(instr) // 8
         for i, item in enumerate(items):
             if not self.is_marked(item):
                 continue
@@ -352,6 +353,11 @@ class Checked(Thread):
         address = self.and_(address, undefined.ADDRESS_MASK, "i64")
         mark = self.or_(address, constant(number << undefined.SITE_SHIFT, 64), "i64")
         return self.select(self.cmp("eq", part, 0), 0, mark, "i64")
+
+
+def _element_bits(instr: Instr) -> int:
+    """The bits of what one register takes."""
+    return next((TYPE_BITS[m] for m in reversed(instr.mods) if m in TYPE_BITS), 32)
 
 
 def _nothing(body, instr: Instr) -> str:

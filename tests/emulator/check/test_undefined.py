@@ -199,21 +199,28 @@ FOLLOWED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("written", [0, 2, 4])
-@pytest.mark.parametrize("name", FOLLOWED)
-def test_global_memory_that_is_followed(name, written):
-    body, is_found, after = FOLLOWED[name]
-    x, known = np.zeros(2, np.uint32), np.zeros(8, np.uint8)
-    known[:written] = 1
+def with_followed(text, known):
+    """A function that runs PTX on 8 bytes of global memory, each of which was written or not."""
+    x = np.zeros(2, np.uint32)
     memory = emulator.Memory()
     memory.follow(x.ctypes.data, known.ctypes.data)
     memory.register(x.ctypes.data, x.nbytes, "x")
-    program = emulator.load(f"{HEAD} ld.global.u32 %r1, [%g]; {body}\nE: ret;\n}}")
+    program = emulator.load(f"{HEAD} {text}\nE: ret;\n}}")
 
     def launch() -> None:
         params = [x.ctypes.data.to_bytes(8, "little")]
         emulator.launch(program, "k", (1, 1, 1), (1, 1, 1), params, memory, checks=("undefined",))
 
+    return launch
+
+
+@pytest.mark.parametrize("written", [0, 2, 4])
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_global_memory_that_is_followed(name, written):
+    body, is_found, after = FOLLOWED[name]
+    known = np.zeros(8, np.uint8)
+    known[:written] = 1
+    launch = with_followed(f"ld.global.u32 %r1, [%g]; {body}", known)
     if is_found and written < 4:
         with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*which nobody wrote.*fix: write it first"):
             launch()
@@ -221,3 +228,19 @@ def test_global_memory_that_is_followed(name, written):
     launch()
     states = {"copied": [k < written for k in range(4)], "all": [True] * 4, "none": [False] * 4}
     assert (known[4:] == 1).tolist() == states[after]
+
+
+@pytest.mark.parametrize("load", [
+    "ld.global.u64 %d1, [%g]; cvt.u32.u64 %r2, %d1;",
+    "ld.global.v2.u32 {%r2, %r1}, [%g];",
+])  # fmt: skip
+@pytest.mark.parametrize("first", [0, 4])
+def test_the_padding_of_a_struct_is_none_and_an_element_of_a_vector_is_one(load, first):
+    known = np.zeros(8, np.uint8)
+    known[first : first + 4] = 1
+    launch = with_followed(f"{load} setp.eq.u32 %p, %r2, 9; @%p bra E;", known)
+    if ".v2" in load and first:
+        with pytest.raises(emulator.Fault, match="UNDEFINED_READ"):
+            launch()
+    else:
+        launch()
