@@ -208,6 +208,8 @@ class Outcomes:
             self._copy(recording, ctx, thread, fields, site)
         elif what == told.BULK:
             self._bulk(recording, ctx, thread, fields, site)
+        elif what in (told.LATE_READ, told.LATE_WRITE):
+            self._late(recording, ctx, what == told.LATE_READ, fields, site)
         elif what == told.MEET:
             return self._meet(recording, ctx, thread, fields, site)
         elif what == told.COMMIT:
@@ -279,17 +281,17 @@ class Outcomes:
             Kind.READ, place, order, scope, value, needs, site, is_update, region=_region(place),
             is_counted=_is_of_mbarrier(instr),
         )  # fmt: skip
-        if instr.traits & traits.COPY:  # the copy that signals the mbarrier: an implicit fence of the proxy comes first
-            fence = len(recording.events)
+        if instr.traits & traits.ASYNCHRONOUS:  # it signals the mbarrier once its accesses are complete
+            if instr.traits & traits.MBARRIER:
+                recording.flight = [i for group in recording.groups for i in group]
+            now = len(recording.events)
             for i in recording.flight:
-                recording.events[i] = replace(recording.events[i], then=(*recording.events[i].then, fence))
+                recording.events[i] = replace(recording.events[i], then=(*recording.events[i].then, now, now + 1))
             recording.flight = []
-            recording.events.append(
-                Event(
-                    Kind.FENCE, order="proxy", proxy=Proxy.ASYNC, site=site, until=_NEVER, then=(fence + 1, fence + 2)
-                )
-            )
-            event = replace(event, until=_NEVER, then=(fence + 2,))
+            if instr.traits & traits.BULK:  # an implicit fence of the proxy comes first
+                how = {"site": site, "until": _NEVER, "then": (now + 1, now + 2)}
+                recording.events.append(Event(Kind.FENCE, order="proxy", proxy=Proxy.ASYNC, **how))
+            event = replace(event, until=_NEVER, then=(len(recording.events) + 1,))
         recording.reads.append(len(recording.events))
         recording.events.append(event)
         fields[told.VALUE], fields[told.NEEDS] = value, 1 << number
@@ -352,6 +354,21 @@ class Outcomes:
         else:
             recording.flight = flight
 
+    def _late(self, recording: _Recording, ctx, is_read: bool, fields, site: int) -> None:
+        """An access of an asynchronous store, weak, or of an asynchronous reduction, relaxed in the cluster."""
+        place, now = self._place(ctx, fields[told.ADDRESS], fields[told.SIZE], site), len(recording.events)
+        is_update = bool(self.sites[site].traits & traits.UPDATES)
+        how = {"needs": self._needs(recording, fields[told.NEEDS]), "site": site, "is_update": is_update}
+        how |= {"order": "relaxed" if is_update else "weak", "scope": "cluster", "until": _NEVER, "region": "shared"}
+        recording.flight.append(now)
+        if is_read:
+            fields[told.VALUE], fields[told.NEEDS] = self._chosen(recording, place), 1 << len(recording.reads)
+            recording.reads.append(now)
+            recording.events.append(Event(Kind.READ, place, value=fields[told.VALUE], then=(now + 1,), **how))
+            return
+        recording.copied.setdefault(place, []).append(fields[told.VALUE])
+        recording.events.append(Event(Kind.WRITE, place, value=fields[told.VALUE], **how))
+
     def _wait_for_bulk(self, recording: _Recording, kept: int, only_reads: bool, site: int) -> None:
         """The thread waits for its groups of bulk copies but the last `kept`. A fence of the proxy follows."""
         closed, now = recording.bulk_groups[:-1], len(recording.events)
@@ -385,7 +402,7 @@ class Outcomes:
         ]
         if not asked & mask and asked:  # a lane that takes no part
             asked = 1 << lane
-        answer, marks, is_vote = 0, 0, fields[told.SIZE]
+        given, marks = {}, 0
         for which in (n for n in range(32) if asked & mask & 1 << n):
             place = place_of(which)
             value, at = self._chosen(recording, place), len(recording.reads)
@@ -397,11 +414,10 @@ class Outcomes:
                 recording.end, recording.fault = End.FAILED, len(self.faults) - 1
                 recording.polled = frozenset({len(recording.events) - 1})
                 return False
-            answer |= value << which if is_vote else value
+            given[which] = value
             marks |= 1 << at
-        if is_vote:
-            answer |= mask << 32
-        fields[told.VALUE], fields[told.NEEDS] = answer, marks
+        combined = families.named("traced", "combined")[0]
+        fields[told.VALUE], fields[told.NEEDS] = combined(instr, given, fields[told.VALUE]), marks
         return True
 
     def _write(self, recording: _Recording, ctx, thread: int, fields, site: int) -> None:
@@ -422,7 +438,7 @@ class Outcomes:
             Kind.WRITE, place, order, scope, value, needs, site, is_update, region=_region(place),
             is_counted=is_update and _is_of_mbarrier(instr),
         )  # fmt: skip
-        if instr.traits & traits.COPY:
+        if instr.traits & traits.ASYNCHRONOUS:
             recording.copied.setdefault(place, []).append(value)
             recording.events.append(replace(event, until=_NEVER))
             return
@@ -504,14 +520,14 @@ def _strength(instr: Instr) -> tuple[str, str]:
 
 
 def _is_of_mbarrier(instr: Instr) -> bool:
-    return bool(instr.traits & (traits.MBARRIER | traits.COPY))
+    return bool(instr.traits & (traits.MBARRIER | traits.ASYNCHRONOUS))
 
 
 def _is_update(instr: Instr) -> bool:
     """Whether its read and its write are one step."""
     if instr.traits & traits.MBARRIER:
         return not instr.traits & (traits.INIT | traits.WAIT)
-    return bool(instr.traits & (traits.UPDATES | traits.COPY))
+    return bool(instr.traits & (traits.UPDATES | traits.ASYNCHRONOUS))
 
 
 def _region(place: Place) -> str:

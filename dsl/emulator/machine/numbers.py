@@ -75,5 +75,7 @@ class told:
     """The second argument of emu_order where a thread runs alone (translate/traced.py), and the places (u64) in the
     record that the fourth argument points to."""
 
-    READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND, COPY, COMMIT, WAIT, BULK, MEET = range(64, 76)
+    READ, WRITE, FENCE, BARRIER, START, HEAD, ROUND, COPY, COMMIT, WAIT, BULK, MEET, LATE_READ, LATE_WRITE = range(
+        64, 78
+    )
     ADDRESS, SIZE, VALUE, NEEDS, EXTRA, FIELDS = range(6)

@@ -49,5 +49,6 @@ TIMED = 1 << 30  # its effect depends on how far other threads are
 
 # ** groups
 UPDATES = ATOMIC | REDUCTION
+ASYNCHRONOUS = COPY | REMOTE
 READS = LOAD | TILE_LOAD
 WRITES = STORE | TILE_STORE

@@ -18,7 +18,7 @@ from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Instr, Reg, Variable, Vec
 from dsl.emulator.translate.coroutine import MARK, PRIVATE, Thread
 
 _ALONE = (
-    traits.EXCHANGE | traits.COPY | traits.BULK | traits.REMOTE | traits.PRODUCT | traits.TILE_LOAD
+    traits.EXCHANGE | traits.ASYNCHRONOUS | traits.BULK | traits.PRODUCT | traits.TILE_LOAD
     | traits.TILE_STORE | traits.MBARRIER | traits.CLUSTER
 )  # fmt: skip
 WHY = "the memory model here has no such instruction"
@@ -137,7 +137,9 @@ class Traced(Thread):
     # ** instructions
 
     def emit(self, row, instr: Instr) -> None:
-        if instr.traits & (traits.LOAD | traits.STORE | traits.UPDATES) and space_of(instr) not in PRIVATE:
+        if instr.traits & traits.REMOTE:
+            families.named("traced", "async_store")[0](self, instr)
+        elif instr.traits & (traits.LOAD | traits.STORE | traits.UPDATES) and space_of(instr) not in PRIVATE:
             families.named("traced", "access")[0](self, instr)
         elif instr.traits & traits.FENCE:
             if "async::generic" in instr.mods:
@@ -153,8 +155,8 @@ class Traced(Thread):
             families.named("traced", "bulk_copy")[0](self, instr, WHY, FIX)
         elif instr.traits & traits.BARRIER:
             self._barrier(instr)
-        elif instr.traits & traits.COPY and not instr.traits & (traits.MBARRIER | traits.BULK):
-            families.named("traced", "copy")[0](self, instr)
+        elif instr.traits & traits.COPY and not instr.traits & traits.BULK:
+            families.named("traced", "copy")[0](self, instr, WHY, FIX)
         elif row.meets or instr.traits & _ALONE:
             raise self.refuse(instr, WHY, FIX)
         else:

@@ -1,7 +1,4 @@
-"""Outcomes of launches against the verdicts of the PTX ISA and the literature, for kernels in PTX.
-
-Modules tested here: dsl/emulator/families/cp_async/traced.py.
-"""
+"""Outcomes of launches against the verdicts of the PTX ISA and the literature, for kernels in PTX."""
 
 from __future__ import annotations
 

@@ -1,19 +1,23 @@
-"""Bulk copies in threads that run alone: accesses of the async proxy that may come at any time. PTX ISA 9.7.9.25.4.
+"""Bulk copies and asynchronous stores in threads that run alone: accesses that may come at any time. PTX ISA
+9.7.9.12, 9.7.9.25.4, 9.7.13.7.
 
-See translate/traced.py. A copy inwards ends with a fence of the proxy and an update of its mbarrier; a copy outwards
-ends where its thread waits for its group.
+See translate/traced.py. Copies are of the async proxy, stores of the generic one. A copy inwards ends with a fence of
+the proxy and an update of its mbarrier, a store with the update; a copy outwards ends where its thread waits for its
+group.
 """
 
 from __future__ import annotations
 
 from dsl.emulator.check.access import unit_shift
 from dsl.emulator.families.mbarrier.traced import update
+from dsl.emulator.families.memory import atomics
 from dsl.emulator.ir.body import kinds_of
 from dsl.emulator.machine import context
 from dsl.emulator.machine.numbers import told
+from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.analysis import reachable
 from dsl.emulator.ptx.operands import reads
-from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.syntax import TYPE_BITS, Instr, Vec
 
 _SPACES = {"global": "global", "shared::cta": "shared", "shared": "shared", "shared::cluster": "cluster"}
 _LEAST_BYTES = 16  # a copy is of a multiple
@@ -40,6 +44,27 @@ def bulk_copy(thread, instr: Instr, why: str, fix: str) -> None:
     if spaces[0] != "global":
         update(thread, instr, thread.shared_place(instr, rest[0], "cluster", 8), "0", thread.read(size, 32), needs)
     return None
+
+
+def async_store(thread, instr: Instr) -> None:
+    """st.async, red.async: accesses of the generic proxy, and then an update of the mbarrier."""
+    operand, source, barrier = instr.operands
+    kind = next(m for m in instr.mods if m in TYPE_BITS)
+    bits, items = TYPE_BITS[kind], source.items if isinstance(source, Vec) else (source,)
+    nbytes = bits // 8 * len(items)
+    address = thread.shared_place(instr, operand, "cluster", nbytes)
+    needs = thread.needs(instr, reads(instr))
+    for i, item in enumerate(items):
+        place = {"ADDRESS": thread.add(address, i * bits // 8, "i64"), "SIZE": str(bits // 8)}
+        value, own_needs = thread.read(item, bits), needs
+        if instr.traits & traits.REDUCTION:
+            thread.event(told.LATE_READ, instr, NEEDS=needs, **place)
+            old, mark = thread.resize(thread.told_back(told.VALUE), 64, bits), thread.told_back(told.NEEDS)
+            operation = next(m for m in instr.mods if m in atomics.OPERATIONS)
+            value = atomics.OPERATIONS[operation](thread, instr, kind, old, value)
+            own_needs = thread.or_(needs, mark, "i64")
+        thread.event(told.LATE_WRITE, instr, VALUE=thread.resize(value, bits, 64), NEEDS=own_needs, **place)
+    update(thread, instr, thread.shared_place(instr, barrier, "cluster", 8), "0", str(nbytes), needs)
 
 
 def _refuse_bytes(thread, instr: Instr, nbytes: str) -> None:

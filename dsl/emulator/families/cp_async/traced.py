@@ -1,4 +1,5 @@
-"""cp.async in threads that run alone: its accesses may come at any time until the thread waits. PTX ISA 9.7.9.25.2
+"""cp.async in threads that run alone: its accesses may come at any time until the thread waits, or the arrival that
+follows them. PTX ISA 9.7.9.25.2, 9.7.13.15.15
 
 See translate/traced.py.
 """
@@ -7,15 +8,23 @@ from __future__ import annotations
 
 from dsl.emulator.check.access import unit_shift
 from dsl.emulator.families.cp_async.emit import check_source, source_bytes_of
+from dsl.emulator.families.mbarrier.traced import update
 from dsl.emulator.families.memory.emit import checked
 from dsl.emulator.machine.numbers import told
+from dsl.emulator.ptx import traits
 from dsl.emulator.ptx.analysis import reachable
-from dsl.emulator.ptx.operands import reads
+from dsl.emulator.ptx.operands import reads, space_of
 from dsl.emulator.ptx.syntax import Imm
 
 
-def copy(thread, instr) -> None:
-    """cp.async, .commit_group, .wait_group, .wait_all."""
+def copy(thread, instr, why: str, fix: str) -> None:
+    """cp.async, .commit_group, .wait_group, .wait_all, cp.async.mbarrier.arrive.noinc."""
+    if instr.traits & traits.MBARRIER:
+        if "noinc" not in instr.mods:
+            raise thread.refuse(instr, why, "add .noinc, and count this arrival in mbarrier.init")
+        address = thread.shared_place(instr, instr.operands[0], space_of(instr), 8)
+        update(thread, instr, address, "1", "0", thread.needs(instr))
+        return None
     if "wait_group" in instr.mods:
         return thread.event(told.WAIT, instr, EXTRA=thread.resize(thread.read(instr.operands[0], 32), 32, 64))
     if "commit_group" in instr.mods or "wait_all" in instr.mods:

@@ -15,7 +15,9 @@ from dsl.memory_model.events import SCOPES, STRONG
 
 _COUNT, _MARK, _PHASE = 20, 61, 63
 _MADE = 2
-_IMPLIED = {"arrive": "release", "arrive_drop": "release", "test_wait": "acquire", "try_wait": "acquire"}
+_IMPLIED = dict.fromkeys(("arrive", "arrive_drop", "async"), "release") | dict.fromkeys(
+    ("test_wait", "try_wait"), "acquire"
+)
 
 
 def counted(thread, instr: Instr) -> None:
@@ -73,7 +75,7 @@ def _wait(thread, instr: Instr, address: str, which) -> None:
 def update(thread, instr: Instr, address: str, arrivals: str, n_bytes: str, needs: str) -> tuple[str, str]:
     """Count arrivals and bytes: the word before, and the mark of the reads that it depends on."""
     old, mark = _made(thread, instr, address)
-    completes = "complete_tx" in instr.mods or bool(instr.traits & traits.COPY)
+    completes = "complete_tx" in instr.mods or bool(instr.traits & traits.ASYNCHRONOUS)
     after, _, _ = next_word(thread, old, arrivals, n_bytes, completes, "arrive_drop" in instr.mods)
     thread.tell_write(instr, address, 8, _marked(thread, after), thread.or_(needs, mark, "i64"))
     return old, mark
@@ -112,9 +114,9 @@ def word(bits: int) -> str:
 
 def strength(instr: Instr) -> tuple[str, str] | None:
     """The order and the scope of an operation on an mbarrier. Without modifiers an arrival releases and a wait
-    acquires, in the block; a copy that completes bytes releases them to the cluster. PTX ISA 9.7.13.15.9,
+    acquires, in the block; what completes bytes releases them to the cluster. PTX ISA 9.7.13.15.9, 9.7.9.12,
     9.7.9.25.4.1"""
-    if instr.traits & traits.COPY and "mbarrier::complete_tx::bytes" in instr.mods:
+    if instr.traits & traits.ASYNCHRONOUS and "mbarrier::complete_tx::bytes" in instr.mods:
         return "release", "cluster"
     if not instr.traits & traits.MBARRIER:
         return None

@@ -1,26 +1,48 @@
 """Exchanges between the lanes of a warp in threads that run alone: each gives its value, meets the others, and reads
-theirs. PTX ISA 9.7.9.6, 9.7.13.9, 9.7.13.14.
+theirs. PTX ISA 9.7.9.6, 9.7.13.9, 9.7.13.10, 9.7.13.12, 9.7.13.14.
 
 See translate/traced.py. An exchange orders no memory, and no lane goes on before all lanes of its mask have come.
 """
 
 from __future__ import annotations
 
-from dsl.emulator.families.warp.emit import destinations
+import operator
+from functools import reduce
+
+from dsl.emulator.families.warp.emit import destinations, reduction
 from dsl.emulator.machine.numbers import told
 from dsl.emulator.ptx.operands import reads, registers
 from dsl.emulator.ptx.syntax import Instr
 
+_OPERATIONS = {
+    "add": operator.add, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "umin": min, "umax": max,
+    "smin": lambda a, b: min(a, b, key=_signed), "smax": lambda a, b: max(a, b, key=_signed),
+}  # fmt: skip
+
 
 def exchange(thread, instr: Instr, why: str, fix: str) -> None:
-    """shfl.sync, vote.sync, elect.sync."""
-    if instr.opcode == "shfl":
-        return _shuffle(thread, instr)
+    """shfl.sync, vote.sync, match.sync, redux.sync, elect.sync."""
+    exchanges = {"shfl": _shuffle, "vote": _vote, "match": _match, "redux": _reduce, "elect": _elect}
+    if instr.opcode not in exchanges:
+        raise thread.refuse(instr, why, fix)
+    exchanges[instr.opcode](thread, instr)
+
+
+def combined(instr: Instr, given: dict[int, int], own: int) -> int:
+    """Combine the values of the lanes that a lane asked. `own`: the value that it gave itself. Of a vote:
+    a bit for each lane, and above them the lanes that voted."""
     if instr.opcode == "vote":
-        return _vote(thread, instr)
-    if instr.opcode == "elect":
-        return _elect(thread, instr)
-    raise thread.refuse(instr, why, fix)
+        return sum((value | 1 << 32) << lane for lane, value in given.items())
+    if instr.opcode == "match":
+        equal = {lane for lane, value in given.items() if value == own}
+        return sum(1 << lane for lane in equal) if "any" in instr.mods or equal == given.keys() else 0
+    if instr.opcode == "redux":
+        return reduce(_OPERATIONS[reduction(instr)[0]], given.values()) & 0xFFFFFFFF
+    return next(iter(given.values()), 0)
+
+
+def _signed(bits: int) -> int:
+    return bits - (bits >> 31 << 32)
 
 
 def _lane(thread) -> str:
@@ -28,11 +50,10 @@ def _lane(thread) -> str:
 
 
 def _meet(thread, instr: Instr, mask: str, value: str, asked: str) -> tuple[str, str]:
-    """The values that the lanes `asked` (a mask) give, and the mark of them; of a vote a bit for each lane, and above
-    them the lanes that voted."""
+    """What `combined` makes of the values that the lanes `asked` (a mask) give, and the mark of them."""
     mask, asked = (thread.resize(each, 32, 64) for each in (mask, asked))
-    needs, is_vote = thread.needs(instr, reads(instr)), str(int(instr.opcode == "vote"))
-    thread.event(told.MEET, instr, ADDRESS=mask, VALUE=value, EXTRA=asked, SIZE=is_vote, NEEDS=needs)
+    needs = thread.needs(instr, reads(instr))
+    thread.event(told.MEET, instr, ADDRESS=mask, VALUE=value, EXTRA=asked, NEEDS=needs)
     return thread.told_back(told.VALUE), thread.told_back(told.NEEDS)
 
 
@@ -75,6 +96,27 @@ def _vote(thread, instr: Instr) -> None:
     else:
         either = thread.or_(every, thread.xor(some, "true", "i1"), "i1")
         thread.write(instr.operands[0], {"all": every, "any": some, "uni": either}[mode], 1)
+    mark = thread.or_(mark, thread.mark_of(registers(instr.operands[2])), "i64")
+    thread.put_mark(instr.operands[0], mark, instr.guard is not None)
+
+
+def _match(thread, instr: Instr) -> None:
+    bits = 64 if "b64" in instr.mods else 32
+    value, mask = thread.resize(thread.read(instr.operands[1], bits), bits, 64), thread.read(instr.operands[2], 32)
+    answer, mark = _meet(thread, instr, mask, value, mask)
+    first, second = destinations(instr)
+    mark = thread.or_(mark, thread.mark_of(registers(instr.operands[2])), "i64")
+    thread.write(first, thread.resize(answer, 64, 32), 32)
+    thread.put_mark(first, mark, instr.guard is not None)
+    if second is not None:
+        thread.write(second, thread.cmp("ne", answer, 0, "i64"), 1)
+        thread.put_mark(second, mark, instr.guard is not None)
+
+
+def _reduce(thread, instr: Instr) -> None:
+    value, mask = thread.resize(thread.read(instr.operands[1], 32), 32, 64), thread.read(instr.operands[2], 32)
+    answer, mark = _meet(thread, instr, mask, value, mask)
+    thread.write(instr.operands[0], thread.resize(answer, 64, 32), 32)
     mark = thread.or_(mark, thread.mark_of(registers(instr.operands[2])), "i64")
     thread.put_mark(instr.operands[0], mark, instr.guard is not None)
 

@@ -1,5 +1,5 @@
-"""Bulk copies in all outcomes of a kernel: what may be seen before a copy ends, without a fence of the proxy, without a
-wait. PTX ISA 8.9.6, 9.7.9.25.4, 9.7.9.27.2."""
+"""Bulk copies and asynchronous stores in all outcomes of a kernel: what may be seen before they end, without a fence of
+the proxy, without a wait. PTX ISA 8.9.6, 9.7.9.12, 9.7.9.25.4, 9.7.9.27.2, 9.7.13.7."""
 
 from __future__ import annotations
 
@@ -96,6 +96,68 @@ def test_a_copy_of_many_words_is_followed_if_its_thread_reads_them():
     found = explored(body, words=32, initial=range(1, 9))
     assert found.values(*range(16, 24)) == {tuple(range(1, 9))} and found.is_complete
     assert len(found.found.traces[0]) < 64
+
+
+TO = "mov.u32 %r4, S; mov.u32 %r6, B; mapa.shared::cluster.u32 %r5, %r4, 1; mapa.shared::cluster.u32 %r7, %r6, 1; "
+MEET = "barrier.cluster.arrive; barrier.cluster.wait; "
+STORE = "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.{} [%r5], {}, [%r7]; "
+ADD = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r5], {}, [%r7]; "
+
+
+def between_blocks(sends, nbytes, wait=WAIT, read=READ, **options):
+    begin = "st.shared.u32 [S], 1; mbarrier.init.shared.b64 [B], 1; "
+    begin += f"mbarrier.arrive.expect_tx.shared.b64 _, [B], {nbytes}; "
+    body = threads(TO + MEET + sends, begin + MEET + wait + read)
+    return Explored(body, **{"grid": 2, "cluster": 2, "declared": DECLARED} | options)
+
+
+@pytest.mark.parametrize(
+    "wait, values",
+    [
+        (WAIT.replace(".parity", ".parity.acquire.cluster"), {(9,)}),
+        (WAIT.replace(".parity", ".parity.relaxed.cluster"), {(1,), (9,)}),
+        (WAIT, {(1,), (9,)}),
+        ("", {(1,), (9,)}),
+    ],
+)
+def test_an_asynchronous_store_is_seen_by_the_wait_for_its_bytes(wait, values):
+    """PTX ISA 9.7.9.12: the update of the mbarrier releases to the cluster. A wait without a scope is of its block."""
+    found = between_blocks(STORE.format("u32", 9), 4, wait)
+    assert found.values(4) == values and found.is_complete
+
+
+def test_a_vector_is_stored_element_by_element():
+    read = "ld.shared.u32 %r1, [S+4]; st.global.u32 [%a+16], %r1; "
+    acquire = WAIT.replace(".parity", ".parity.acquire.cluster")
+    assert between_blocks(STORE.format("v2.u32", "{8, 9}"), 8, acquire, read).values(4) == {(9,)}
+    assert between_blocks(STORE.format("v2.u32", "{8, 9}"), 12, acquire, read).stuck == {(1,)}
+
+
+def test_asynchronous_stores_come_in_any_order():
+    acquire = WAIT.replace(".parity", ".parity.acquire.cluster")
+    assert between_blocks(STORE.format("u32", 8) + STORE.format("u32", 9), 8, acquire).values(4) == {(8,), (9,)}
+
+
+def test_an_asynchronous_reduction():
+    acquire = WAIT.replace(".parity", ".parity.acquire.cluster")
+    assert between_blocks(ADD.format(2), 4, acquire).values(4) == {(3,)}
+    assert between_blocks(ADD.format(2), 4, "").values(4) == {(1,), (3,)}
+
+
+@pytest.mark.slow
+def test_asynchronous_reductions_all_count():
+    acquire = WAIT.replace(".parity", ".parity.acquire.cluster")
+    assert between_blocks(ADD.format(2) + ADD.format(4), 8, acquire).values(4) == {(7,)}
+
+
+def test_a_store_does_not_fence_the_async_proxy():
+    """A generic write reaches a bulk copy of another thread by a fence of the proxy, not by the end of a store."""
+    acquire = WAIT.replace(".parity", ".parity.acquire.cluster")
+    out = COPY_OUT.replace("[%a]", "[%a+16]") + "cp.async.bulk.wait_group 0; "
+    late = between_blocks(STORE.format("u32", 9), 4, acquire, out)
+    assert late.values(4) == {(1,), (9,), (UNSET,)}
+    fenced = between_blocks(STORE.format("u32", 9), 4, acquire, "fence.proxy.async; " + out)
+    assert fenced.values(4) == {(9,)}
 
 
 def test_bad_copies():

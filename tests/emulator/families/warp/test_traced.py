@@ -73,6 +73,46 @@ def test_a_vote(mode, answers):
     assert Explored(body, grid=1, block=3).values(0, 1, 2) == {answers}
 
 
+KEYS = "setp.eq.u32 %p, %n, 1; selp.u32 %r1, 0xFFFFFFF9, %n, %p; "  # 0, -7, 2
+
+
+@pytest.mark.parametrize(
+    "operation, answer",
+    [
+        ("add.u32", 0xFFFFFFFB), ("min.u32", 0), ("max.u32", 0xFFFFFFF9), ("min.s32", 0xFFFFFFF9), ("max.s32", 2),
+        ("and.b32", 0), ("or.b32", 0xFFFFFFFB), ("xor.b32", 0xFFFFFFFB),
+    ],
+)  # fmt: skip
+def test_a_reduction(operation, answer):
+    """PTX ISA 9.7.13.12, of 0, -7 and 2."""
+    found = Explored(KEYS + f"redux.sync.{operation} %r2, %r1, 7; st.global.u32 [%b], %r2;", grid=1, block=3)
+    assert found.values(0, 1, 2) == {(answer, answer, answer)} and found.is_complete
+
+
+@pytest.mark.parametrize(
+    "match, key, answers",
+    [
+        ("any.sync.b32 %r2", "and.b32 %r1, %n, 1", (5, 2, 5)),
+        ("any.sync.b64 %r2", "and.b32 %r1, %n, 1", (5, 2, 5)),
+        ("all.sync.b32 %r2|%p", "and.b32 %r1, %n, 1", (0, 0, 0)),
+        ("all.sync.b32 %r2|%p", "mov.u32 %r1, 9", (107, 107, 107)),
+    ],
+)
+def test_a_match(match, key, answers):
+    """PTX ISA 9.7.13.10."""
+    value = "%d1" if "b64" in match else "%r1"
+    body = f"{key}; cvt.u64.u32 %d1, %r1; mov.pred %p, 0; match.{match}, {value}, 7; "
+    body += "selp.u32 %r3, 100, 0, %p; add.u32 %r2, %r2, %r3; st.global.u32 [%b], %r2;"
+    assert Explored(body, grid=1, block=3).values(0, 1, 2) == {answers}
+
+
+def test_a_reduction_carries_what_was_read():
+    """Lanes add a flag that another block may have written: both get the same sum."""
+    reader = load(1, 0) + "redux.sync.add.u32 %r2, %r1, 3; add.u64 %d1, %b, 4; st.global.u32 [%d1], %r2;"
+    body = "setp.gt.u32 %p, %n, 1; @%p bra R; " + store(0) + "ret; R: " + reader
+    assert Explored(body, grid=2, block=2).values(3, 4) == {(0, 0), (1, 1), (2, 2)}
+
+
 def test_one_lane_is_elected():
     body = "elect.sync %r1|%p, 6; @%p st.global.u32 [%b], 5; "
     assert Explored("setp.eq.u32 %p, %n, 0; @%p ret; " + body, grid=1, block=3).values(0, 1, 2) == {(0, 5, 0)}
