@@ -72,7 +72,7 @@ def run(
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
-    shortfall = shortfall or (languages.shortfall(repro.path) if host.name in _HERE else "")
+    shortfall = shortfall or (languages.shortfall(repro.path, repro.needs) if host.name in _HERE else "")
     shortfall = shortfall or host.shortfall(repro.arch) or host.other_silicon(repro.silicon)
     unseen = findings.unseen(repro.outcome, host.is_hardware)
     shortfall = shortfall or (unseen if perturb is None or repro.outcome != findings.RACE else "")
@@ -285,7 +285,7 @@ def _was_skipped(trial: Trial) -> Verdict | None:
     repro = trial.case.repro
     if releases.untaken(repro, trial.outcome.compiler):
         reason = "not its language"
-    elif trial.outcome.text == languages.shortfall(repro.path):
+    elif trial.outcome.text == languages.shortfall(repro.path, repro.needs):
         reason = "no compiler"
     elif trial.host.other_silicon(repro.silicon) and not trial.host.shortfall(repro.arch):
         reason = "another GPU"

@@ -18,24 +18,33 @@ from dsl.launch import toolkit
 
 PACKAGE = "tilelang"
 _LIBRARY = "tilelang.jit.adapter.nvrtc.libgen"  # writes what its function compile_cuda gives to a file, and loads that
+_TOOLKIT = "tilelang.contrib.nvcc"  # without its CUDA_HOME TileLang sees no GPU
 _ARCH = 90
 
 
 def prepare(cache_folder: str) -> Callable[[], None]:
     """Set what TileLang reads when it compiles; returns what undoes it."""
     folder = Path(cache_folder, "tilelang")
-    give_back = environment_variables.replaced(variables(str(folder)))
+    undo = [environment_variables.replaced(variables(str(folder)))]
     library: Any = importlib.import_module(_LIBRARY)
     compiler = getattr(library, "compile_cuda", None)  # it lacks one without NVRTC
     if compiler is not None:
-        library.compile_cuda = _to_ptx(compiler, folder / "generated")
+        undo.append(_replaced(library, "compile_cuda", _to_ptx(compiler, folder / "generated")))
+    nvcc: Any = importlib.import_module(_TOOLKIT)
+    if not nvcc.CUDA_HOME and (headers := toolkit.include_folders()):
+        undo.append(_replaced(nvcc, "CUDA_HOME", str(headers[0].parent)))
 
-    def undo() -> None:
-        if compiler is not None:
-            library.compile_cuda = compiler
-        give_back()
+    def undo_all() -> None:
+        while undo:
+            undo.pop()()
 
-    return undo
+    return undo_all
+
+
+def _replaced(module: Any, name: str, value: Any) -> Callable[[], None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    return lambda: setattr(module, name, before)
 
 
 def variables(folder: str) -> dict[str, str]:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ _OPENED = re.compile(r"(?m)^(?P<mark>#|//) /// script[ \t]*$")
 _OPENED_INSIDE = re.compile(r"(?m)^(?P<mark>[ \t]*(?:/\*+|\*)?[ \t]*)/// script[ \t]*$")
 _STAR = re.compile(r"[ \t]*\*(?!/) ?")
 _ENDED = re.compile(r"///[ \t]*(?:\*+/[ \t]*)?")
+_TRITON = re.compile(r"triton(?![\w.-])", re.IGNORECASE)  # a requirement
 _CHECK = re.compile(r"CHECK(?![A-Za-z0-9_])")
 
 
@@ -94,11 +96,14 @@ def comment_mark(path: Path) -> str:
     return _OTHER_MARK if path.suffix in (CUDA, PTX) else "#"
 
 
-def shortfall(path: Path) -> str:
-    """Why this machine cannot run a file of this kind, or ''. nvcc comes with packages; its host compiler does not."""
-    if path.suffix != CUDA or shutil.which("g++"):
-        return ""
-    return "needs g++, the host compiler of nvcc, which this machine does not have: apt-get install g++"
+def shortfall(path: Path, needs: Iterable[str] = ()) -> str:
+    """Why this machine cannot run a file of this kind that needs these packages, or ''. Compilers come with packages;
+    the host compiler of nvcc and the headers of Python do not."""
+    if path.suffix == CUDA and not shutil.which("g++"):
+        return "needs g++, the host compiler of nvcc, which this machine does not have: apt-get install g++"
+    if any(_TRITON.match(need) for need in needs) and not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        return "needs Python.h, for Triton's launcher, which this machine does not have: apt-get install python3-dev"
+    return ""
 
 
 def without_suffix(name: str) -> str:

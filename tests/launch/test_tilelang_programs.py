@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -58,7 +59,8 @@ def expected():
 def test_code_is_compiled_to_ptx_with_lines_of_a_kept_file(tmp_path, monkeypatch):
     asked = []
     library = types.SimpleNamespace(compile_cuda=lambda *given, **more: asked.append((given, more)) or b"ptx")
-    monkeypatch.setattr(importlib, "import_module", lambda name: library)
+    nvcc = types.SimpleNamespace(CUDA_HOME="")
+    monkeypatch.setattr(importlib, "import_module", lambda name: nvcc if name.endswith(".nvcc") else library)
     own, before = library.compile_cuda, dict(os.environ)
     undo = tilelang_programs.prepare(str(tmp_path))
     assert os.environ["TILELANG_EXECUTION_BACKEND"] == "nvrtc" and "sm_90a" in os.environ["TILELANG_TARGET"]
@@ -67,8 +69,9 @@ def test_code_is_compiled_to_ptx_with_lines_of_a_kept_file(tmp_path, monkeypatch
     (kept,) = tmp_path.glob("tilelang/generated/*.cu")
     assert kept.read_text() == "int x;\n" and code == f'#line 1 "{kept}"\nint x;\n'
     assert (target, arch, options[:2], more) == ("ptx", 90, ["-G", "-lineinfo"], {"verbose": True})
+    assert Path(nvcc.CUDA_HOME, "include", "cuda_fp16.h").is_file(), "without it TileLang sees no GPU"
     undo()
-    assert library.compile_cuda is own and dict(os.environ) == before
+    assert library.compile_cuda is own and dict(os.environ) == before and not nvcc.CUDA_HOME
 
 
 def test_its_tvm_is_not_ours(monkeypatch):

@@ -132,3 +132,11 @@ def test_a_cuda_file_needs_a_host_compiler(monkeypatch):
     assert languages.shortfall(Path("x.cu")).startswith("needs g++") and languages.shortfall(Path("x.py")) == ""
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     assert languages.shortfall(Path("x.cu")) == ""
+
+
+def test_triton_needs_the_headers_of_python(monkeypatch, tmp_path):
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    assert languages.shortfall(Path("x.py"), ["torch", "triton>=3.4"]).startswith("needs Python.h")
+    assert languages.shortfall(Path("x.py"), ["torch", "tritonclient"]) == ""
+    (tmp_path / "Python.h").touch()
+    assert languages.shortfall(Path("x.py"), ["triton"]) == ""
