@@ -225,6 +225,10 @@ class Session:
         """The last failure of a kernel that the program knows of and went on after."""
         return KernelFault.last
 
+    def has_printed(self, error: BaseException) -> bool:
+        """Whether the program's stderr has the text of this error."""
+        return error is self.device.printed
+
     def close(self) -> None:
         """Undo the device's mappings."""
         self.device.uninstall()

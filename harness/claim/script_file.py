@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from pathlib import Path
 
@@ -53,11 +54,14 @@ def _is_main_block(statement: ast.stmt) -> bool:
 
 
 def read(path: Path, data: bytes, args: tuple[str, ...] = ()) -> Repro:
-    """The program, as a repro that claims nothing. Raises ReproError with the line, a caret and the fix."""
+    """The program, as a repro that claims nothing. Raises ReproError with the line, a caret and the fix.
+
+    `imports` has what the modules that go with it import too, where it imports nothing that uses a GPU.
+    """
     source = repro_file.source(path, data)
-    modules = frozenset({"cuda"}) if path.suffix == languages.CUDA else repro_file.imports(source.parse())
+    names = frozenset({"cuda"}) if path.suffix == languages.CUDA else repro_file.imports(source.parse())
     source.table()
-    return Repro(
+    repro = Repro(
         path=path,
         text=source.text,
         claim="",
@@ -68,11 +72,15 @@ def read(path: Path, data: bytes, args: tuple[str, ...] = ()) -> Repro:
         timeout_s=NO_LIMIT_S,
         checks=(),
         has_expected=False,
-        imports=modules,
+        imports=names,
         needs=source.needs(),
         requires_python=source.requires_python(),
         script=Script(args),
     )
+    if repro.warm:
+        return repro
+    of_modules = (name for _, text in modules(repro).values() for name in imported(text, ""))
+    return dataclasses.replace(repro, imports=names | {name.partition(".")[0] for name in of_modules})
 
 
 def modules(repro: Repro) -> dict[str, tuple[str, str]]:

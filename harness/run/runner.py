@@ -113,6 +113,7 @@ def _warm_up(modules: list[str], compiler: str, device: str) -> None:
         sys.modules["dsl.alias"].uninstall()  # its modules stay imported; each job chooses its own device
 
 
+_WENT_ON = "repro: a kernel failed, and the program went on (exit status 1 for 0)"
 _warm: set[str] = set()
 # If a fork has these already, a program could leave out the line that imports them.
 _IMPORTS, _DOTTED = re.compile(r"(?m)^\s*import\s.*"), re.compile(r"\btorch(?:\.\w+)+")
@@ -427,6 +428,8 @@ def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
             raise cause from None
         if not isinstance(cause, KeyboardInterrupt):
             found.update(_outcome_of(cause, job))
+        if session is not None and session.has_printed(cause):
+            return _WENT_ON if cause is error else _traceback(error, False)
         trouble = f"\nrepro: {found['text']}" if found.get("outcome") == "infra" else ""
         return (_traceback(cause, False) if trouble or not found else found["text"]) + trouble
 
@@ -438,8 +441,8 @@ def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
         found.update(_outcome_of(unheard, job))
         if not status:
             status = 1
-            print("repro: a kernel failed, and the program went on (exit status 1 for 0):", file=sys.stderr)
-            print(found["text"].rstrip(), file=sys.stderr, flush=True)
+            text = "" if session.has_printed(unheard) else f":\n{found['text'].rstrip()}"
+            print(f"{_WENT_ON}{text}", file=sys.stderr, flush=True)
     kind = found.pop("outcome", None)
     return found | {"outcome": "exited", "exit": status, "found": "error" if kind == "infra" else kind}
 

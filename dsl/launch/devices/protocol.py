@@ -97,6 +97,8 @@ class Device:
         if not isinstance(self.failure, KernelFault):
             self.failure = error
 
+    printed: BaseException | None = None  # the last error whose text the program's stderr has
+
     # --- optional: what a run may ask of a device ---------------------------------------------------------------------
 
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device

@@ -45,6 +45,7 @@ class InProcess(answers.Answers):
     def failed(self, error: BaseException) -> None:
         """Hear why a call failed, if more is known than its code."""
         print(error, file=sys.stderr, flush=True)
+        self.device.printed = error
         self.device.failed(error)
 
     # ** modules and launches

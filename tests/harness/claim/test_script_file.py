@@ -34,6 +34,16 @@ def test_the_packages_and_arguments_of_a_script_are_kept(tmp_path):
         script_file.read(tmp_path / "s.py", b"x = (", ())
 
 
+def test_a_module_next_to_the_script_may_use_the_gpu(tmp_path):
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above" / "kernels.py").write_text("from cuda.bindings import driver\n")
+    (tmp_path / "step.py").write_text("import above.kernels\n")
+    script = tmp_path / "train.py"
+    assert "cuda" in script_file.read(script, b"from step import above\n").imports
+    assert script_file.read(script, b"import json\n").imports == {"json"}
+    assert script_file.read(script, b"import torch, step\n").imports == {"torch", "step"}
+
+
 def test_modules_next_to_the_script_go_with_it(tmp_path):
     files = {
         "s.py": "import helpers, numpy\nfrom package.part import f\n",

@@ -164,6 +164,41 @@ def test_a_failed_kernel_is_a_failure_even_if_the_program_goes_on():
     assert "out_of_bounds, exit status 1" in run("history", "--grep", "caught").stdout
 
 
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {
+.reg .b64 %a;
+ld.param.u64 %a, [p];
+st.global.u32 [%a+64], 1;
+ret;
+}
+"""
+LAUNCHES_PTX = f"""
+import numpy as np
+from cuda.bindings import driver
+
+def of(answer):
+    assert answer[0] == 0, answer[0]
+    return answer[1] if len(answer) == 2 else None
+
+of(driver.cuInit(0))
+of(driver.cuCtxSetCurrent(of(driver.cuDevicePrimaryCtxRetain(of(driver.cuDeviceGet(0))))))
+function = of(driver.cuModuleGetFunction(of(driver.cuModuleLoadData({PTX!r}.encode() + bytes(1))), b"k"))
+address = np.array([int(of(driver.cuMemAlloc(64)))], np.uint64)
+arguments = np.array([address.ctypes.data], np.uint64)
+answer = driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, arguments.ctypes.data, 0)
+"""
+
+
+@pytest.mark.parametrize("use, said", [("of(answer)", "AssertionError: <CUresult"), ("", "the program went on")])
+def test_a_finding_of_the_driver_is_printed_once_with_the_place_in_the_program(use, said, tmp_path):
+    (tmp_path / "launches.py").write_text(LAUNCHES_PTX + use)
+    (tmp_path / "main.py").write_text("import launches\n")
+    done = run("run", str(tmp_path / "main.py"))
+    assert done.returncode == 1 and done.stderr.count("OUT_OF_BOUNDS") == 1 and said in done.stderr
+
+
 @pytest.mark.slow
 def test_the_status_of_a_finding_is_chosen():
     """It takes the place of 1, and of no status that the program chose."""
