@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import errno
 import functools
 import importlib.util
 import inspect
@@ -44,7 +45,39 @@ STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
 LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}  # what NVIDIA's compiler does not take, by what is imported
 
 
+NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
+CANNOT_PRINT, CLOSED = 3, 141  # a full disk; a reader that is gone: what a shell reports after SIGPIPE
+
+
 def main(arguments: list[str] | None = None) -> int:
+    """Run the command; its exit status. A full disk is named, a closed pipe ends it silently."""
+    try:
+        try:
+            return _main(arguments)
+        finally:
+            if sys.stdout and sys.stdout is sys.__stdout__ and not sys.stdout.closed:  # not the program's own
+                _print(end="")
+    except OutputFailed as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # Python's end would try it again
+        if isinstance(error.__cause__, BrokenPipeError):
+            return CLOSED
+        print(f"dsl: {error}", file=sys.stderr)
+        return CANNOT_PRINT
+
+
+class OutputFailed(Exception):
+    """Standard output takes nothing more; the cause is the OSError."""
+
+
+def _print(*lines: object, end: str = "\n") -> None:
+    """Print it and all before it. Raises OutputFailed."""
+    try:
+        print(*lines, sep="\n", end=end, flush=True)
+    except OSError as error:
+        raise OutputFailed(f"standard output: {error.strerror or error}") from error
+
+
+def _main(arguments: list[str] | None) -> int:
     if (sys.argv[1:] if arguments is None else arguments) == ["reductions"]:
         from dsl.reduction import answers  # noqa: PLC0415
 
@@ -115,7 +148,7 @@ def _program(options: argparse.Namespace) -> tuple[str, str, ModuleSpec | None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m dsl",
         description=__doc__,
         epilog=EXAMPLES,
@@ -127,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         help="a Python program that imports cutlass, quadrants, tvm or triton, CUDA C++ (.cu), or - for standard input",
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version of gpu-repro and of Python")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module by its name, in its package")
     parser.add_argument(
         "-i",
@@ -230,6 +264,23 @@ def _parser() -> argparse.ArgumentParser:
         help="a parameter of the file's run() (may be repeated)",
     )
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Prints help and the version. argparse hides that nothing takes them. Raises OutputFailed."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        _print(message, end="") if file is sys.stdout else super()._print_message(message, file)
+
+
+class _Version(argparse.Action):
+    """Prints the version and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import importlib.metadata
+
+        _print(f"gpu-repro {importlib.metadata.version('gpu-repro')}, Python {sys.version.split()[0]}")
+        parser.exit()
 
 
 def _compiler(name: str) -> str:
@@ -347,9 +398,12 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
     except SystemExit as leaving:
         session.report_redundancy()
         status = _exit_status(leaving)
+    except OutputFailed:
+        raise
     except BaseException as error:
-        print(end="", flush=True)
         cause = session.cause(error)
+        # a line, because what an unbuffered `print` could not write is not kept
+        _print(end="\n" if isinstance(cause, OSError) and cause.errno in NO_OUTPUT else "")
         if isinstance(cause, KeyboardInterrupt):
             return _stopped(cause)
         if error is session.device.failure:
@@ -370,7 +424,7 @@ def _run_in(session: Session, file: str, source: str, spec: ModuleSpec | None, o
         print(f"dsl: decisions taken: --schedule '{session.followed}'", file=sys.stderr)
     for stage in options.show:
         try:
-            print(session.show(stage))
+            _print(session.show(stage))
         except DSLUserCodeError as error:
             print(error, file=sys.stderr)
             status = status or 1
@@ -385,7 +439,7 @@ def _exit_status(leaving: SystemExit) -> int:
     """The exit status for `sys.exit(code)`; a code that is not a number is a message, as in Python."""
     if leaving.code is None or isinstance(leaving.code, int):
         return leaving.code or 0
-    print(end="", flush=True)
+    _print(end="")
     print(leaving.code, file=sys.stderr)
     return 1
 
@@ -480,9 +534,9 @@ def _choice(text: str, values: list | None) -> Any:
 def _report(run, params: dict) -> None:
     returned = run(**params)
     if params:
-        print(", ".join(f"{name}={value}" for name, value in params.items()))
+        _print(", ".join(f"{name}={value}" for name, value in params.items()))
     for name, value in returned.items() if isinstance(returned, dict) else [("result", returned)]:
-        print(f"{name} = {value}")
+        _print(f"{name} = {value}")
 
 
 def _failure(error: BaseException, full: bool) -> str:

@@ -579,3 +579,47 @@ def test_sys_exit_is_pythons(tmp_path, code, status, said):
     (tmp_path / "ends.py").write_text(f"import sys\nsys.exit({code})\n")
     run = dsl("--device", "emulator", "ends.py", folder=tmp_path)
     assert (run.returncode, run.stderr) == (status, said)
+
+
+RETURNS = "import cutlass\ndef run():\n    return {'out': 1}\n"
+BREAKS_ANOTHER_PIPE = """\
+import os
+read, write = os.pipe()
+os.close(read)
+print("before")
+os.write(write, b"x")
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["returns.py"], ["prints.py"], ["--show", "ptx", "returns.py"]]
+)
+def test_output_that_nothing_takes(tmp_path, words, unbuffered):
+    (tmp_path / "returns.py").write_text(RETURNS)
+    (tmp_path / "prints.py").write_text("print('hi')\n")
+    command = [sys.executable, "-m", "dsl", "--device", "emulator", *words]
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    read, write = os.pipe()
+    os.close(read)
+    with open("/dev/full", "w") as full, os.fdopen(write, "w") as unread:
+        done = [
+            subprocess.run(command, cwd=tmp_path, env=environment, stdout=one, stderr=subprocess.PIPE, text=True)
+            for one in (full, unread)
+        ]
+    assert [(one.returncode, one.stderr) for one in done] == [
+        (3, "dsl: standard output: No space left on device\n"), (141, "")
+    ]  # fmt: skip
+
+
+def test_a_broken_pipe_of_the_program_is_its_failure(tmp_path):
+    (tmp_path / "breaks.py").write_text(BREAKS_ANOTHER_PIPE)
+    done = dsl("--device", "emulator", "breaks.py", folder=tmp_path)
+    assert (done.returncode, done.stdout.split()) == (1, ["before"])
+    assert done.stderr.endswith("BrokenPipeError: [Errno 32] Broken pipe\n")
+
+
+def test_version():
+    done = dsl("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"gpu-repro [0-9.]+, Python [0-9.]+[^ ]*\n", done.stdout)
