@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.cli import document, run_command
 from harness.errors import UsageError
-from harness.run.environment import as_typed
+from harness.run.environment import as_typed, install_command
 from harness.verbosity import note
 
 _NEW = """\
@@ -29,12 +29,12 @@ Exit status: 0 written, and it passes; 1 it does not; 2 wrong usage; 3 it could 
 """
 TEMPLATES = {"torch": "first_repro.txt", "numpy": "first_repro_numpy.txt"}
 LANGUAGES = {  # its file in first_repros/, the modules that it needs, the packages to install
-    "cuda": ("cuda.py.txt", ("cuda.core", "numpy"), '"cuda-core[cu13]"'),
+    "cuda": ("cuda.py.txt", ("cuda.core", "numpy"), "cuda-core[cu13]"),
     "cu": ("cu.cu.txt", (), ""),
     "triton": ("triton.py.txt", ("triton", "torch"), "triton torch"),
     "gluon": ("gluon.py.txt", ("triton.experimental.gluon", "torch"), "triton torch"),
     "tilelang": ("tilelang.py.txt", ("tilelang",), "tilelang"),
-    "numba": ("numba.py.txt", ("numba.cuda",), '"numba-cuda[cu13]"'),
+    "numba": ("numba.py.txt", ("numba.cuda",), "numba-cuda[cu13]"),
     "ptx": ("ptx.ptx.txt", (), ""),
     "qd": ("qd.py.txt", (), ""),
     "T": ("T.py.txt", (), ""),
@@ -90,9 +90,10 @@ def _template(arguments: argparse.Namespace) -> tuple[str, str, str]:
     if missing and arguments.language in IN_THEIR_OWN and _has_uv():
         return ".py", f"first_repros/{name}", f": {missing[0]} is not installed here, so uv makes an environment for it"
     if missing:
+        again = f"repro new {arguments.name} --language {arguments.language}"
         raise UsageError(
             f"--language {arguments.language} needs {missing[0]}, which is not installed here\n"
-            f"fix: uv add --dev {packages}    (elsewhere: pip install {packages})"
+            f"fix: {install_command(packages.split(), again, is_for_good=True)}"
         )
     return Path(name.removesuffix(".txt")).suffix, f"first_repros/{name}", ""
 

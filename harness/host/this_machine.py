@@ -61,7 +61,7 @@ def as_data(found: list[Part]) -> list[dict[str, Any]]:
 
 
 def _package(name: str, distribution: str, serves: str) -> Part:
-    fix = install_command([distribution], "repro doctor")
+    fix = install_command([distribution], "repro doctor", is_for_good=True)
     try:
         return Part(name, f"{distribution} {importlib.metadata.version(distribution)}")
     except importlib.metadata.PackageNotFoundError:
@@ -72,7 +72,7 @@ def _tool(name: str, package: str, serves: str) -> Part:
     try:
         return Part(name, f"{sass.version(name)}, {sass.find(name)}")
     except sass.ToolMissing:
-        return Part(name, "", serves, install_command([package], "repro doctor"))
+        return Part(name, "", serves, install_command([package], "repro doctor", is_for_good=True))
 
 
 def _gpu() -> Part:

@@ -56,7 +56,8 @@ _DRIVER_WORDS = (
     r"no CUDA-capable device|No CUDA GPUs are available|forward compatibility was attempted"
 )
 _WORDS = (  # words of errors that have no separate class: what is wrong, what to do
-    (r"cannot open shared object file|undefined symbol|version `\S+' not found|invalid ELF header",
+    (r"cannot open shared object file|undefined symbol|version `\S+' not found|invalid ELF header|"
+     r"Failure finding \"lib",
      "a library cannot be loaded", "install what it belongs to, or mend that installation"),
     (r"can't allocate memory|CUDA out of memory|CUDA error: out of memory|DefaultCPUAllocator",
      "there is too little memory", _FIX[errno.ENOMEM]),
@@ -121,6 +122,8 @@ def _named(error: BaseException, path: str, needs: Sequence[str]) -> str:
         return f"a process of the compiler was ended from outside: {text}\nfix: {_FIX[errno.ENOMEM]}"
     if isinstance(error, OSError) and error.errno in _ERRNO:
         return f"{_ERRNO[error.errno]}: {text}\nfix: {_FIX[error.errno]}"
+    if extras := [need for need in needs if "[" in need and type(error).__name__ == "DynamicLibNotFoundError"]:
+        return f"a library cannot be found: {text}\nfix: {install_command(extras, _again(path))}"  # cuda.pathfinder
     if isinstance(error, OSError | RuntimeError | ImportError):
         for words, wrong, fix in _WORDS:
             if re.search(words, text):
@@ -165,11 +168,18 @@ def _absent(error: ModuleNotFoundError, path: str, needs: Sequence[str]) -> str:
         text += f"; of what its block declares this is not: {', '.join(missing)}"
     if os.environ.get(RUN_MARK):
         return f"{text}\nfix: install it in the environment that the settings of this host name (`workdir` or `python`)"
-    return f"{text}\nfix: {install_command(missing, f'repro run {shlex.quote(os.path.relpath(path))}')}"
+    return f"{text}\nfix: {install_command(missing, _again(path))}"
 
 
-def install_command(needs: Sequence[str], program: str) -> str:
-    """The command that brings packages into this process's environment, or runs `program` with them if uv made it."""
+def _again(path: str) -> str:
+    return f"repro run {shlex.quote(os.path.relpath(path))}"
+
+
+def install_command(needs: Sequence[str], program: str, is_for_good: bool = False) -> str:
+    """The command that brings packages into this process's environment, or runs `program` with them if uv made it.
+
+    `is_for_good`: add them to the project that uv made the environment for.
+    """
     words = [shlex.quote(need) for need in needs]
     options, prefix = " ".join(f"--with {word}" for word in words), Path(sys.prefix)
     if (prefix / "pipx_metadata.json").exists():
@@ -179,7 +189,7 @@ def install_command(needs: Sequence[str], program: str) -> str:
     if "archive-v0" in prefix.parts and "UV_RUN_RECURSION_DEPTH" not in os.environ:
         return f"uvx {options} --from {_own_source()} {program}"
     if _is_run_by_uv():
-        return f"uv run {options} {program}"
+        return f"uv add --dev {' '.join(words)}" if is_for_good else f"uv run {options} {program}"
     if importlib.util.find_spec("pip") is not None:
         return f"{shlex.quote(sys.executable)} -m pip install {' '.join(words)}"
     return f"uv pip install --python {shlex.quote(sys.prefix)} {' '.join(words)}"

@@ -45,7 +45,7 @@ def test_a_missing_package_is_named_with_its_command(folder, monkeypatch, capfd)
     monkeypatch.setattr(new_command, "_has_uv", lambda: False)
     assert main(["new", "first", "--language", "numba"]) == 2
     said = capfd.readouterr().err
-    assert "--language numba needs numba.cuda" in said and 'uv add --dev "numba-cuda[cu13]"' in said
+    assert "--language numba needs numba.cuda" in said and "uv add --dev 'numba-cuda[cu13]'" in said
     assert not (folder / "repros").exists()
 
 

@@ -36,7 +36,7 @@ def test_a_missing_package_comes_with_its_command(monkeypatch, name, package):
         return known(distribution)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    monkeypatch.setattr(this_machine, "install_command", lambda needs, program: f"bring {needs[0]}")
+    monkeypatch.setattr(this_machine, "install_command", lambda needs, program, **_: f"bring {needs[0]}")
     (part,) = (one for one in this_machine.parts() if one.name == name)
     assert part.found == "" and part.line().endswith(f"to get it: bring {package}")
 

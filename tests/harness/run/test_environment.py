@@ -2,11 +2,13 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from cuda import pathfinder
 
 from harness import judge
 from harness.claim.repro_file import read
@@ -146,6 +148,21 @@ def test_a_declared_package_is_one_command_away(tmp_path, embedded, monkeypatch)
     transport.close()
 
 
+def test_a_library_that_an_extra_brings(monkeypatch):
+    """cuda.core finds NVRTC by cuda.pathfinder; its package comes by the extra of the requirement."""
+    monkeypatch.setattr(environment, "install_command", lambda needs, program: f"bring {needs} for {program}")
+    with pytest.raises(RuntimeError) as raised:
+        pathfinder.load_nvidia_dynamic_lib("cutensor")  # no package here has it
+    monkeypatch.chdir("/")
+    for needs, fix in (
+        (["cuda-core[cu13]", "numpy"], "bring ['cuda-core[cu13]'] for repro run one.py"),
+        (["numpy"], "install what it belongs to, or mend that installation"),
+    ):
+        said = environment.trouble(raised.value, "/one.py", needs)
+        assert re.match('a library cannot be (found|loaded): .*Failure finding "libcutensor', said)
+        assert said.endswith(f"\nfix: {fix}")
+
+
 def test_the_command_fits_the_installation(tmp_path, monkeypatch):
     """For each way to install this package, the command that brings a package into it."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
@@ -164,6 +181,9 @@ def test_the_command_fits_the_installation(tmp_path, monkeypatch):
     assert said() == f"{sys.executable} -m pip install torch 'einops>=1'"
     (tmp_path / "pyproject.toml").touch()
     assert said() == "uv run --with torch --with 'einops>=1' repro run one.py"
+    assert (
+        environment.install_command(["torch", "a[b]"], "repro new x", is_for_good=True) == "uv add --dev torch 'a[b]'"
+    )
     (tmp_path / ".venv/uv-receipt.toml").touch()
     assert said() == "uv tool install --with torch --with 'einops>=1' dist/ours.whl"
     (tmp_path / ".venv/pipx_metadata.json").touch()
