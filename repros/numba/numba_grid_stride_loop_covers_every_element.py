@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["numba-cuda[cu13]", "numpy"]
+# dependencies = ["numba-cuda[cu13]", "numpy<2.5"]
 # [tool.repro]
 # arch = "sm_75"
 # ///

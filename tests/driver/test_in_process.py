@@ -48,7 +48,7 @@ except Exception as error:
 """
 NUMBA = '''
 # /// script
-# dependencies = ["numba-cuda[cu13]", "numpy"]
+# dependencies = ["numba-cuda[cu13]", "numpy<2.5"]
 # [tool.repro]
 # outcome = "race"
 # ///
