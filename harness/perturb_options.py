@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.errors import UsageError
 
@@ -26,8 +26,7 @@ CAPSULE_HELP = (
 )
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """`runs` of seeds from 1, or one run under a list of delays; or the order of threads of the only run."""
 
     runs: int = 0

@@ -6,8 +6,9 @@ Everything slow (numpy, the judge) is imported when the first repro runs, never 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -33,14 +34,24 @@ _DEFAULTS: dict[str, Any] = {}  # of each option of ours
 _SHIPPED: pytest.StashKey[dict[str, Case]] = pytest.StashKey()  # by the id of an ordinary test: what runs it elsewhere
 
 
+_FIRST = ("pytest_addoption", "pytest_configure", "pytest_collect_file")  # hooks; the others wait for a repro
+
+
+def __dir__() -> Sequence[str]:
+    """The hooks that pytest finds: it looks at every name of a plugin, in each run of other people's tests."""
+    return _FIRST
+
+
 class ClaimFailed(Exception):
     """The text of a verdict that is not pass or skip."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options; each with its `dest`, because pytest compares one that it derives with all there are."""
     group = parser.getgroup("gpu-repro", "gpu-repro: claims about GPU languages, run and judged")
     group.addoption(
         "--gpu-host",
+        dest="gpu_host",
         action="append",
         metavar="HOST",
         help="run repros there: embedded (the emulator; default), local (this machine's GPU), a host of ssh_config, "
@@ -49,12 +60,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--gpu-all",
+        dest="gpu_all",
         action="store_true",
         help="run ordinary tests on the host of --gpu-host too, each in a process there",
     )
-    group.addoption("--gpu-busy", choices=BUSY_WAYS, default="wait", help=BUSY_HELP)
+    group.addoption("--gpu-busy", dest="gpu_busy", choices=BUSY_WAYS, default="wait", help=BUSY_HELP)
     group.addoption(
         "--gpu-set",
+        dest="gpu_set",
         action="append",
         default=[],
         metavar="HOST.KEY=VALUE",
@@ -78,16 +91,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write which claims each compiler of this run keeps",
     )
-    group.addoption("--gpu-sarif", type=Path, metavar="FILE", help="write the findings of repros as SARIF 2.1.0")
-    group.addoption("--gpu-bootstrap", action="store_true", help="bring uv to hosts that have none")
+    group.addoption(
+        "--gpu-sarif", dest="gpu_sarif", type=Path, metavar="FILE", help="write the findings of repros as SARIF 2.1.0"
+    )
+    group.addoption(
+        "--gpu-bootstrap", dest="gpu_bootstrap", action="store_true", help="bring uv to hosts that have none"
+    )
     group.addoption(
         "--gpu-timeout",
+        dest="gpu_timeout",
         type=float,
         metavar="SECONDS",
         help="stop a case after this many seconds; default: the repro's own timeout",
     )
     group.addoption(
         "--gpu-seed",
+        dest="gpu_seed",
         type=int,
         default=0,
         metavar="N",
@@ -95,12 +114,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP, NOTES_HELP  # noqa: PLC0415
 
-    group.addoption("--gpu-check", metavar="NAMES", help=CHECKS_HELP)
-    group.addoption("--gpu-notes", action="store_true", help=NOTES_HELP)
-    group.addoption("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
-    group.addoption("--gpu-perturb", type=int, metavar="N", help=PERTURB_HELP)
+    group.addoption("--gpu-check", dest="gpu_check", metavar="NAMES", help=CHECKS_HELP)
+    group.addoption("--gpu-notes", dest="gpu_notes", action="store_true", help=NOTES_HELP)
+    group.addoption("--gpu-model", dest="gpu_model", metavar="NAME", help=GPU_MODEL_HELP)
+    group.addoption("--gpu-perturb", dest="gpu_perturb", type=int, metavar="N", help=PERTURB_HELP)
     group.addoption(
-        "--gpu-sass", action="store_true", help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)"
+        "--gpu-sass",
+        dest="gpu_sass",
+        action="store_true",
+        help="record machine code on the emulator too (ptxas and nvdisasm: 0.4 s)",
     )
     group.addoption(
         "--gpu-update-goldens",
@@ -118,6 +140,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--gpu-strict",
+        dest="gpu_strict",
         action="store_true",
         help="fail a case that has no golden although it agrees with its expected(); so it is where CI is set",
     )
@@ -153,8 +176,6 @@ def pytest_configure(config: pytest.Config) -> None:
         option.compiler = list(dict.fromkeys(one.compiler for one in ids.values() if one.compiler))
     if ids or getattr(option, "tx", None) or _is_asked(option):
         _name_hosts(config, ids, _session(config))
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Controller(config), "gpu-repro-controller")
 
 
 def _is_asked(option: Any) -> bool:
@@ -163,9 +184,16 @@ def _is_asked(option: Any) -> bool:
 
 
 def _session(config: pytest.Config) -> Session:
-    """The run of this process. Made when it is needed: its imports take longer than most small test suites."""
+    """The run of this process, and the hooks that serve it. Made when it is needed: its imports take longer than most
+    small test suites."""
     if _SESSION not in config.stash:
         config.stash[_SESSION] = _made(config)
+        later = ModuleType("gpu-repro-session")
+        hooks = [name for name in globals() if name.startswith("pytest_") and name not in _FIRST]
+        vars(later).update((name, globals()[name]) for name in hooks)
+        config.pluginmanager.register(later, later.__name__)
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(_Controller(config), "gpu-repro-controller")
     return config.stash[_SESSION]
 
 
@@ -237,8 +265,7 @@ def _notes(config: pytest.Config) -> Callable[[str], None]:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if _SESSION in config.stash:
-        config.stash[_SESSION].close()
+    config.stash[_SESSION].close()
 
 
 class _Controller:

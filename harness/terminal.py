@@ -59,7 +59,7 @@ class OutputFailed(OSError):
 
 
 COLOUR_WHEN = "auto", "always", "never"
-_VERDICT = re.compile(r"^(?:(pass)|(fail)|(infra|skip)|(fix|again))(?=:)", re.MULTILINE)
+_VERDICT = r"(?m)^(?:(pass)|(fail)|(infra|skip)|(fix|again))(?=:)"  # compiled when it is used
 _SGR = 32, 31, 33, 36  # green, red, yellow, cyan: ECMA-48, SGR
 
 
@@ -74,7 +74,7 @@ def wants_colour(file: TextIO, when: str = "auto") -> bool:
 
 def coloured(text: str) -> str:
     """Words that begin a line of a verdict, in their colours; the text is printable."""
-    return _VERDICT.sub(lambda match: f"\x1b[{_SGR[(match.lastindex or 1) - 1]}m{match[0]}\x1b[0m", text)
+    return re.sub(_VERDICT, lambda match: f"\x1b[{_SGR[(match.lastindex or 1) - 1]}m{match[0]}\x1b[0m", text)
 
 
 def say(text: object = "", file: TextIO | None = None, colour: bool = False) -> None:

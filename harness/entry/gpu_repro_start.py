@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 _NAMES = {"harness": "plugin.py", "dsl": "native_library.py"}  # a package of ours, and a file that another has not
@@ -18,22 +18,29 @@ _FIX = "fix: install the command apart from it, by `uv tool install`, or rename 
 
 def foreign() -> str:
     """A sentence about a package of another project that has the name of one of ours, or ''."""
+    places = _of_project()
     for name, mark in _NAMES.items():
         spec = importlib.util.find_spec(name)
-        found = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
-        for folder in [*found, *_in_project(name)]:
-            if not (folder / mark).exists():
+        found = list((spec and spec.submodule_search_locations) or ())
+        theirs = [f"{place}/{name}" for place in places if _is_package(f"{place}/{name}")]
+        for folder in found + theirs:
+            if not os.path.exists(f"{folder}/{mark}"):
                 return f"{folder} has the name of the package `{name}` of gpu-repro"
     return ""
 
 
-def _in_project(name: str) -> Iterator[Path]:
-    """Packages of this name in the project of the working folder, which its tests may import."""
-    here = Path.cwd()
-    project = next((one for one in (here, *here.parents) if (one / "pyproject.toml").exists()), here)
-    for folder in (here / name, project / name, project / "src" / name):
-        if any(folder.glob("*.py")):
-            yield folder
+def _of_project() -> set[str]:
+    """The folders whose packages the tests of this folder's project may import."""
+    here = project = os.getcwd()
+    while not os.path.exists(f"{project}/pyproject.toml"):
+        if project == "/":
+            return {here, f"{here}/src"}
+        project = os.path.dirname(project)
+    return {here, project, f"{project}/src"}
+
+
+def _is_package(folder: str) -> bool:
+    return os.path.isdir(folder) and any(name.endswith(".py") for name in os.listdir(folder))
 
 
 class Off:
