@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import errno
 import functools
 import importlib.util
@@ -82,7 +83,11 @@ def _main(arguments: list[str] | None) -> int:
         from dsl.reduction import answers  # noqa: PLC0415
 
         return answers.main()
-    options, rest = _parser().parse_known_args(arguments)
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if unknown := _unknown_option(sys.argv[1:] if arguments is None else arguments, options, rest):
+        alike = difflib.get_close_matches(unknown.partition("=")[0], parser._option_string_actions, 1, 0.7)
+        parser.error(f"there is no option {unknown}" + (f"; did you mean `{alike[0]}`?" if alike else ""))
     if rest[:1] == ["--"]:
         rest = rest[1:]
     if options.module:
@@ -108,6 +113,13 @@ def _main(arguments: list[str] | None) -> int:
     linecache.cache[file] = (len(source), None, source_lines(source), file)
     sys.argv = [options.file or (spec.origin if spec else ""), *rest]
     return _run(file, source, spec, options)
+
+
+def _unknown_option(given: list[str], options: argparse.Namespace, rest: list[str]) -> str | None:
+    """The first option that is none of ours, before the program's name; those after it are the program's own."""
+    ends = (options.module, f"-m{options.module}") if options.module else (options.file,)
+    ours = itertools.takewhile(lambda word: word not in ends, given)
+    return next((word for word in ours if word in rest and word.startswith("-") and word not in ("-", "--")), None)
 
 
 def _of_repro_run(file: str, source: str, options: argparse.Namespace) -> str:

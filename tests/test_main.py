@@ -358,6 +358,9 @@ def test_a_syntax_error(tmp_path):
         (("no_such_file.py",), "dsl: cannot read no_such_file.py: No such file or directory"),
         ((), "give a FILE, - for standard input, -m MODULE, or -i for a prompt"),
         (("--show", "assembler", "x.py"), "invalid choice: 'assembler'"),
+        (("--chek", "none", "x.py"), "error: there is no option --chek; did you mean `--check`?\n"),
+        (("--chek=none", "-m", "json.tool"), "error: there is no option --chek=none; did you mean `--check`?\n"),
+        (("--frobnicate",), "error: there is no option --frobnicate\n"),
     ],
 )
 def test_wrong_usage(arguments, says, tmp_path):
@@ -617,6 +620,13 @@ def test_a_broken_pipe_of_the_program_is_its_failure(tmp_path):
     done = dsl("--device", "emulator", "breaks.py", folder=tmp_path)
     assert (done.returncode, done.stdout.split()) == (1, ["before"])
     assert done.stderr.endswith("BrokenPipeError: [Errno 32] Broken pipe\n")
+
+
+@pytest.mark.parametrize("words", [("prints.py",), ("-m", "prints"), ("-mprints",), ("--", "prints.py")])
+def test_options_after_the_name_are_the_programs(tmp_path, words):
+    (tmp_path / "prints.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    done = dsl("--device", "emulator", *words, "--chek", "-x", folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['--chek', '-x']\n", "")
 
 
 def test_version():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import perturb_options
-from harness.cli import document
+from harness.cli import choice, document
 from harness.errors import UsageError
 from harness.terminal import say
 from harness.verbosity import note
@@ -73,7 +73,7 @@ def _capsule(arguments: argparse.Namespace) -> int:
 
     cases = capsule_file.find(arguments.paths, arguments.keyword)
     if not cases:
-        raise UsageError("no repro fits")
+        raise UsageError(choice.nothing_fits(" ".join(map(str, arguments.paths)), arguments.keyword))
     perturb = perturb_options.wanted(arguments.perturb)
     count = capsule_file.record(cases, arguments.out, arguments.arch, _progress, perturb=perturb)
     size = arguments.out.stat().st_size if count else 0

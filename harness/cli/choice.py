@@ -35,6 +35,17 @@ def path_of(name: str) -> Path:
     return Path(name)
 
 
+def nothing_fits(place: str, keyword: str) -> str:
+    """What to tell where no repro of a file or folder was chosen."""
+    if keyword:
+        return f"no case of {place} fits -k {keyword}\nfix: leave out -k, and see their names"
+    folder = "" if place == "repros" else f" --folder {place}"
+    return (
+        f"there are no repros in {place}: no file there has a `# /// script` block with [tool.repro]\n"
+        f"fix: `repro new NAME{folder}` writes one"
+    )
+
+
 def chosen(repro: Repro, options: list[str]) -> list[Case]:
     """The cases that `-p` leaves; a value that the file does not declare makes a new case."""
     chosen: dict[str, list[Value]] = {}

@@ -27,6 +27,7 @@ from harness.terminal import OutputFailed, printable, put, say
 NAME, VERSION = "gpu-repro", 1
 USAGE, NOT_RUN, INTERRUPTED = 2, 3, 130
 _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+_NO_FILE_FIX = "name a file that is there; `repro new NAME` writes a first repro"
 CLOSED = 141  # the reader of the output is gone: what a shell reports of a program that SIGPIPE ended
 HELP = "print one JSON document (docs/json.md) instead of text; the rest goes to standard error"
 
@@ -154,7 +155,8 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
     except OSError as error:
         status = NOT_RUN if error.errno in _MACHINE else USAGE
         about = [str(error.filename)] if error.filename else []
-        return status, {"kind": "system", "message": ": ".join(["repro", *about, str(error.strerror or error)])}
+        fix = f"\nfix: {_NO_FILE_FIX}" if isinstance(error, FileNotFoundError) else ""
+        return status, {"kind": "system", "message": ": ".join(["repro", *about, str(error.strerror or error)]) + fix}
     except KeyboardInterrupt:
         return INTERRUPTED, {
             "kind": "interrupted", "message": "interrupted: nothing is left running, no golden was written"

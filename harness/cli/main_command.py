@@ -137,14 +137,33 @@ def _parsed(parser: argparse.ArgumentParser, asked: argparse.ArgumentParser, giv
         if given[:1] in (["run"], ["reduce"], ["bisect"], ["fix"], ["exec"]) and "--" in given
         else given
     )
-    arguments, left = parser.parse_known_args(head)
+    try:
+        arguments, left = parser.parse_known_args(head)
+    except document.WrongUsage as wrong:  # argparse misses an argument before it looks at what it does not know
+        unknown = [word for word in head if _is_unknown(word, asked)]
+        if unknown and "arguments are required" in str(wrong):
+            asked.error(_unrecognized(unknown, asked))
+        raise
     more = next((getattr(arguments, name) for name in ("names", "args") if hasattr(arguments, name)), None)
     if left and (more is None or any(text.startswith("-") for text in left)):
         hint = " (put the program's own options after --)" if hasattr(arguments, "args") else ""
-        asked.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        asked.error(_unrecognized(left, asked) + hint)
     if more is not None:
         more += left + given[len(head) + 1 :]
     return arguments
+
+
+def _is_unknown(word: str, parser: argparse.ArgumentParser) -> bool:
+    """Whether a word is a long option, and no option of the parser begins so."""
+    name = word.partition("=")[0]
+    return name.startswith("--") and not any(one.startswith(name) for one in parser._option_string_actions)
+
+
+def _unrecognized(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """A sentence about words that a command does not take, with the option that is most like one of them."""
+    names = [word.partition("=")[0] for word in words if word.startswith("--")]
+    alike = [near for name in names for near in difflib.get_close_matches(name, parser._option_string_actions, 1, 0.7)]
+    return f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean `{alike[0]}`?" if alike else "")
 
 
 def _parser() -> argparse.ArgumentParser:

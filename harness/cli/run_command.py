@@ -150,8 +150,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return watching.watch(arguments, path, lambda: _cases(wanted, arguments), lambda: _session(path, arguments))
     cases = _cases(wanted, arguments)
     if not cases:
-        why = f"no case fits -k {arguments.keyword}" if arguments.keyword else f"there are no repros in {names[0]}"
-        raise UsageError(why)
+        raise UsageError(choice.nothing_fits(wanted[0].file, arguments.keyword))
     return _judge_all(cases, arguments)
 
 

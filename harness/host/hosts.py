@@ -192,7 +192,7 @@ def _local(note: Callable[[str], None] | None = None) -> Host:
         why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise NoDevice(
             f"host local: this machine has no CUDA device that can be used: {why}\n"
-            "run on the emulator with --gpu-host embedded (the default)"
+            "fix: name no host: the emulator runs it then"
         )
     return Host("local", "cuda", lambda: _here(note), device_facts=json.loads(done.stdout)[0])
 

@@ -61,7 +61,7 @@ class Address:
     @property
     def is_configured(self) -> bool:
         """Whether the configuration knows the alias, or it is written as user@host."""
-        return self.hostname != self.alias or "@" in self.alias
+        return self.hostname != self.alias or "@" in self.alias or self.alias in configured_names()
 
     def __str__(self) -> str:
         return f"{self.hostname}:{self.port}"

@@ -176,7 +176,8 @@ def test_validate(said, project):
 
 ERRORS = {
     ("run", "none.py"): (2, "run", "system", "none.py: No such file or directory"),
-    ("run", "--what"): (2, "run", "usage", "repro run: error: the following arguments are required: FILE"),
+    ("run", "--what"): (2, "run", "usage", "repro run: error: unrecognized arguments: --what; did you mean `--watch`?"),
+    ("run",): (2, "run", "usage", "repro run: error: the following arguments are required: FILE"),
     ("frobnicate",): (2, None, "usage", "argument COMMAND: invalid choice: 'frobnicate'"),
     ("history",): (2, "history", "usage", "repro record history: name a claim or a script"),
     ("doctor", "p9"): (2, "doctor", "usage", "unknown host 'p9'"),

@@ -68,7 +68,11 @@ def test_a_value_that_is_not_declared(write, capsys):
 
 
 USAGE = {
-    ("repros/gone.txt",): "repro: {folder}/repros/gone.txt: No such file or directory",
+    ("repros/gone.txt",): "repro: {folder}/repros/gone.txt: No such file or directory\n"
+    "fix: name a file that is there; `repro new NAME` writes a first repro",
+    ("repros", "-k", "zzz"): "no case of repros fits -k zzz\nfix: leave out -k, and see their names",
+    ("repros/goldens",): "there are no repros in repros/goldens: no file there has a `# /// script` block with "
+    "[tool.repro]\nfix: `repro new NAME --folder repros/goldens` writes one",
     ("repros/none.py",): "there is no file repros/none.py; did you mean `repros/one.py`?",
     ("repros/one.py", "-p", "w=3"): "-p w=3: write -p NAME=VALUE; the parameters of repros/one.py are: width",
     ("repros/one.py", "-p", "width=x"): "-p width=x: 'x' is not of type int; declared are 8, 16",
@@ -81,6 +85,7 @@ USAGE = {
 def test_usage(write, project, capsys, monkeypatch, argv):
     monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", os.devnull)  # hosts of whoever runs the tests
     write(TWICE, WIDTHS)
+    (project / "repros/goldens").mkdir(exist_ok=True)
     assert main(["run", *argv]) == 2
     assert capsys.readouterr().err == USAGE[argv].format(folder=project) + "\n"
 
@@ -108,6 +113,24 @@ def test_a_wrong_command_gets_a_suggestion(project, capsys, word, said):
     with pytest.raises(SystemExit) as ended:
         main([word])
     assert ended.value.code == 2 and capsys.readouterr().err.endswith(f"repro: error: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--verion"], "repro: error: unrecognized arguments: --verion; did you mean `--version`?"),
+        (["run", "--hots"], "repro run: error: unrecognized arguments: --hots; did you mean `--host`?"),
+        (["run", "x.py", "--hots", "p1"], "repro run: error: unrecognized arguments: --hots p1; did you mean `--host`? "
+         "(put the program's own options after --)"),
+        (["record", "status", "--jsno=1"], "repro record status: error: unrecognized arguments: --jsno=1; "
+         "did you mean `--json`?"),
+        (["record", "diff"], "repro record diff: error: the following arguments are required: A"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_option_gets_a_suggestion(project, capsys, words, said):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2 and capsys.readouterr().err.endswith(f"\n{said}\n")
 
 
 PRINTS = "print('hi')\n"
@@ -174,7 +197,8 @@ def test_a_misspelt_file_gets_a_suggestion(project, capsys, word, near):
     if near:
         assert said == f"there is no file {word}; did you mean `{near}`?\n"
     else:
-        assert said == f"repro: {project}/{word}: No such file or directory\n"
+        fix = "fix: name a file that is there; `repro new NAME` writes a first repro\n"
+        assert said == f"repro: {project}/{word}: No such file or directory\n{fix}"
 
 
 def test_a_file_that_is_not_a_repro(project, capsys):
@@ -266,7 +290,7 @@ def test_several_files_a_folder_and_an_expression(write, project, capsys):
     assert ran("repros", "-k", "two and not width=16") == ["two 8"]
     assert ran("repros/two.py::width=16", "one", "-p", "width=16") == ["two 16", "one 16"]
     for words, said in (
-        (["repros", "-k", "three"], "no case fits -k three\n"),
+        (["repros", "-k", "three"], "no case of repros fits -k three\nfix: leave out -k, and see their names\n"),
         (["repros", "-k", "and"], "-k and: expected not OR left parenthesis OR identifier; got and, at column 1\n"),
         (["repros/one.py", "8"], "there is no file 8; a repro takes no arguments: -p NAME=VALUE chooses a value\n"),
         (["repros/one.py", "repros/script.py"],

@@ -23,7 +23,7 @@ def test_local_without_a_driver_is_an_error(monkeypatch):
     assert str(error.value) == (
         "host local: this machine has no CUDA device that can be used: "
         "there is no NVIDIA driver (libcuda.so.1: cannot open shared object file)\n"
-        "run on the emulator with --gpu-host embedded (the default)"
+        "fix: name no host: the emulator runs it then"
     )
 
 

@@ -143,7 +143,11 @@ def test_scripts_in_other_languages(project, capsys, text, added):
     [
         (["-"], "standard input cannot be edited\nfix: save the program, and name its file\n"),
         (["reversed_tile", "more"], "a repro takes no arguments\nfix: choose a value with -p NAME=VALUE\n"),
-        (["none.py"], "repro: none.py: No such file or directory\n"),
+        (
+            ["none.py"],
+            "repro: none.py: No such file or directory\n"
+            "fix: name a file that is there; `repro new NAME` writes a first repro\n",
+        ),
     ],
 )
 def test_wrong_usage(file, capsys, words, message):

@@ -338,3 +338,11 @@ def test_names_that_are_not_hosts(on_host, tmp_path, capsys):
         assert capsys.readouterr().err.startswith(f"unknown host {name!r}: the hosts are embedded, local, p1")
     assert ssh.lookup("someone@box.example").is_configured
     assert not ssh.lookup("box").is_configured
+
+
+def test_a_host_whose_alias_is_its_name(tmp_path, monkeypatch):
+    """`Host` without `HostName`: ssh takes the alias for the machine's name."""
+    (tmp_path / "config").write_text("Host box.example\n  User someone\n")
+    monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", str(tmp_path / "config"))
+    known, other = ssh.lookup("box.example"), ssh.lookup("box2.example")
+    assert (known.user, known.is_configured, other.is_configured) == ("someone", True, False)
