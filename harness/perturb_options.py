@@ -9,10 +9,6 @@ from typing import NamedTuple
 from harness.errors import UsageError
 
 MOST_RUNS = 100_000
-PERTURB_HELP = (
-    "run each case N times more, under the delays that the seeds 1 to N put into its PTX, and count its answers: a "
-    "race that changes values shows two"
-)
 DELAYS_HELP = (
     "run each case once more, under these delays, and compare: a list as --perturb prints it, `seed 5`, or @FILE "
     "with a list"

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from harness.claim import SUFFIXES
+from harness.claim import BUSY_HELP, BUSY_WAYS, CHECKS_HELP, GPU_MODEL_HELP, NOTES_HELP, PERTURB_HELP, SUFFIXES
 from harness.errors import NoDevice, UsageError
-from harness.fleet import BUSY_HELP, BUSY_WAYS
-from harness.perturb_options import PERTURB_HELP, wanted
 from harness.terminal import printable, say
 
 if TYPE_CHECKING:
@@ -112,8 +110,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="start random numbers and the emulator's order of threads here (default 0: the fastest order)",
     )
-    from harness.claim.findings import CHECKS_HELP, GPU_MODEL_HELP, NOTES_HELP  # noqa: PLC0415
-
     group.addoption("--gpu-check", dest="gpu_check", metavar="NAMES", help=CHECKS_HELP)
     group.addoption("--gpu-notes", dest="gpu_notes", action="store_true", help=NOTES_HELP)
     group.addoption("--gpu-model", dest="gpu_model", metavar="NAME", help=GPU_MODEL_HELP)
@@ -198,6 +194,7 @@ def _session(config: pytest.Config) -> Session:
 
 
 def _made(config: pytest.Config) -> Session:
+    from harness.perturb_options import wanted  # noqa: PLC0415
     from harness.session import Session  # noqa: PLC0415
     from harness.store import root_of  # noqa: PLC0415
 

@@ -29,21 +29,9 @@ CHECKED = (
 )  # fmt: skip
 
 SOUGHT = {"race": "race", "undefined": "undefined_read"}  # what a device looks for where it is asked to: the outcome
-CHECKS_HELP = (
-    "run these checks of the emulator in each kernel: race (accesses that nothing orders), undefined "
-    "(reads of memory that nobody wrote), both with a comma, all, or none; default: all, except for "
-    "repros whose outputs vary (runs, allowed, undef, poison); schedules: all, and again in other orders of the "
-    "threads for 10 seconds a case, schedules=60 for 60"
-)
-NOTES_HELP = (
-    "note barriers, fences and waits that nothing in this run needs: the emulator leaves each out, and runs the kernel "
-    "again, for a minute a case at most"
-)
 NOTES_S = 60.0
 _SCHEDULES = r"schedules(?:=(\d+(?:\.\d*)?))?\Z"  # compiled when it is used: pytest imports this at every start
 _SCHEDULES_S = 10.0  # of a case
-
-GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or GPU_REPRO_GPU_MODEL)"
 
 
 class BadChecks(Exception):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, perturb_options, store
-from harness.claim import findings, repro_file
+from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, repro_file
 from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
 from harness.cli import choice, document, script_command
 from harness.errors import UsageError
@@ -74,8 +74,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--compiler", type=compiler_name.typed, default="ours", metavar="NAME", help="as of `repro run`"
     )
-    parser.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
-    parser.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
+    parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    parser.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")
     parser.add_argument(
         "--delays", metavar="LIST", help="reduce these delays (`seed 3`, a list, or @FILE) in place of the program"

@@ -10,11 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, perturb_options, verbosity
-from harness.claim import case_id, findings, selection
+from harness.claim import (
+    BUSY_HELP,
+    BUSY_WAYS,
+    CHECKS_HELP,
+    GPU_MODEL_HELP,
+    NOTES_HELP,
+    PERTURB_HELP,
+    case_id,
+    selection,
+)
 from harness.claim.repro_file import Case, is_repro, read, short
 from harness.cli import choice, document, hosts_command, script_command, watching
 from harness.errors import UsageError
-from harness.fleet import BUSY_HELP, BUSY_WAYS
 from harness.session import Session, as_data
 from harness.terminal import COLOUR_WHEN, say, wants_colour
 
@@ -96,12 +104,12 @@ def add(commands: Any) -> None:
     run.add_argument(
         "--seed", type=int, default=0, metavar="N", help="start random numbers and the emulator's order of threads here"
     )
-    run.add_argument("--perturb", type=int, metavar="N", help=perturb_options.PERTURB_HELP)
+    run.add_argument("--perturb", type=int, metavar="N", help=PERTURB_HELP)
     run.add_argument("--delays", metavar="LIST", help=perturb_options.DELAYS_HELP)
     run.add_argument("--schedule", metavar="LIST", help=perturb_options.SCHEDULE_HELP)
-    run.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
-    run.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
-    run.add_argument("--notes", action="store_true", help=findings.NOTES_HELP)
+    run.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    run.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
+    run.add_argument("--notes", action="store_true", help=NOTES_HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument(
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"

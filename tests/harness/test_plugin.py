@@ -523,3 +523,37 @@ def test_a_host_in_an_id_is_that_arguments_alone(pytester, repros, monkeypatch):
     assert sorted({line for line in listed if "::" in line}) == sorted([*everywhere, on_p1])
     listed = pytester.runpytest_inprocess("repros/two.py", "--gpu-host", "p1", "--collect-only", "-q").stdout.lines
     assert [line for line in listed if "::" in line] == ["repros/two.py::p1::width=8", "repros/two.py::p1::width=16"]
+
+
+COUNT = """\
+import sys
+import pytest
+calls = 0
+def count(frame, event, argument):
+    global calls
+    calls += event in ("call", "c_call")
+sys.setprofile(count)
+status = pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", *sys.argv[1:]])
+sys.setprofile(None)
+print(status + 0, calls)
+"""
+
+
+def test_an_unused_plugin_takes_two_percent_of_a_collection_at_most(tmp_path):
+    """Calls of Python and C functions, which a busy machine does not change."""
+    for number in range(5):
+        tests = "".join(f"def test_{one}(): pass\n" for one in range(5))
+        (tmp_path / f"test_{number}.py").write_text(tests)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+
+    def calls(*options: str) -> int:
+        done = subprocess.run(
+            [sys.executable, "-c", COUNT, *options], cwd=tmp_path, capture_output=True, text=True, timeout=600
+        )
+        *said, numbers = done.stdout.splitlines()
+        assert numbers.split()[0] == "0" and "25 tests collected" in "\n".join(said), done.stdout + done.stderr
+        return int(numbers.split()[1])
+
+    calls()  # compiles the tests, and what a new environment has not compiled
+    without, used = calls("-p", "no:gpu-repro"), calls()
+    assert without < used < 1.02 * without

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.claim import findings
+from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, findings
 from harness.cli import document
 from harness.cli.exec import processes
 from harness.cli.run_command import exit_status
@@ -51,9 +51,9 @@ Exit status: 0, 3 they could not be built.
 def add(commands: Any) -> None:
     """Add the commands."""
     parser = document.command(commands, "exec", "run any program on the emulator", _EXEC, _exec)
-    parser.add_argument("--check", metavar="NAMES", help=findings.CHECKS_HELP)
+    parser.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="start the emulator's order of threads here")
-    parser.add_argument("--gpu-model", metavar="NAME", help=findings.GPU_MODEL_HELP)
+    parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="end the program after this many seconds")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit XML file: a case for each process")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
