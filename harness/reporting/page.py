@@ -129,7 +129,10 @@ def _packed(value: Any) -> str:
 
 
 def _about(report: Report) -> str:
-    count = f"{len(report.claims)} claims, {len(report.columns)} columns, {len(report.cells)} cells"
+    claims, cases = len({claim.repro for claim in report.claims}), len(report.claims)
+    sizes = [(claims, "claim"), *([(cases, "case")] if cases != claims else [])]
+    sizes += [(len(report.columns), "column"), (len(report.cells), "cell")]
+    count = ", ".join(counted(size, thing) for size, thing in sizes)
     if not report.newest:
         return f"{count}. Nothing was run yet."
     date = escape(report.newest)
@@ -140,6 +143,11 @@ def _about(report: Report) -> str:
     told = ", ".join(f"{why[kind]} {kind}" for kind in ("emulator", "published", "hardware") if why[kind])
     count += f". Evidence: {told}" if told else ""
     return f'{count}. Newest run <time datetime="{date}" id="newest">{_day(report.newest)}</time>; ages count to it.'
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 claim`, `2 claims`."""
+    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def _day(date: str) -> str:
@@ -264,7 +272,6 @@ def _folder(claim: Claim) -> str:
 
 def _folder_header(folder: str, count: int, states: Counter[str], columns: int) -> str:
     """The folder, how many claims it has, and how many of their cells are in each state."""
-    claims = f"{count} claim{'s' * (count != 1)}"
     badges = " ".join(
         f'<span class="state {state}" title="{state}"><span aria-hidden="true">{STATES[state][0]}</span>'
         f"<span class=unseen>{state}</span> {states[state]}</span>"
@@ -272,7 +279,7 @@ def _folder_header(folder: str, count: int, states: Counter[str], columns: int) 
         if states[state]
     )
     fold = f"<button type=button aria-expanded=true disabled><bdi class=file>{escape(folder or '.')}</bdi></button>"
-    name = f"{fold} <span class=where>{claims}</span>"
+    name = f"{fold} <span class=where>{counted(count, 'claim')}</span>"
     return f"<tbody class=folder><tr><th scope=rowgroup colspan={columns}><div>{name} {badges}</div></th></tr></tbody>"
 
 

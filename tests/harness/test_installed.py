@@ -130,7 +130,7 @@ def test_a_repository_of_somebody_else(theirs):
     assert status == 0 and "2 passed" in said, said
     status, said = theirs.run("repro", "record", "report", "-o", ".repro/report.html")
     page = (theirs.root / ".repro/report.html").read_text()
-    assert status == 0 and "4 claims x 2 columns" in said and "<title>kestrel" in page.replace("\n", "")
+    assert status == 0 and "4 cases x 2 columns" in said and "<title>kestrel" in page.replace("\n", "")
     (theirs.root / "claims/gpu/goldens/numbers/n=4.json").write_text("{}")
     assert theirs.run("repro", "golden", "unused") == (1, "claims/gpu/goldens/numbers/n=4.json\n")
     assert theirs.run("repro", "golden", "unused", "--delete")[0] == 0

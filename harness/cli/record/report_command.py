@@ -50,5 +50,6 @@ def _report(arguments: argparse.Namespace) -> int:
         say(f"no SASS of both compilers: {problem}", file=sys.stderr)
     counts = {"claims": len(model.claims), "columns": len(model.columns), "bytes": size}
     document.give(arguments, {"written": arguments.out, **counts, "damaged": damaged, "problems": problems})
-    note(f"wrote {arguments.out}: {len(model.claims)} claims x {len(model.columns)} columns, {size} bytes", sys.stdout)
+    shape = f"{page.counted(len(model.claims), 'case')} x {page.counted(len(model.columns), 'column')}"
+    note(f"wrote {arguments.out}: {shape}, {size} bytes", sys.stdout)
     return 0

@@ -7,6 +7,7 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -289,3 +290,12 @@ def test_a_diff_loses_no_line(good, this):
         assert all(there.setdefault(x, y) == y for x, y in zip(*names, strict=True))
     assert len(set(there.values())) == len(there)
     assert found.changed == sum(row.kind in page_diff.CHANGED for row in shown)
+
+
+def test_claims_cases_and_columns_are_counted():
+    whole = report()
+    text = " ".join(Reader(page.render(whole)).texts)
+    assert "2 claims, 2 columns, 2 cells." in text
+    cases = tuple(replace(claim, repro="repros/a.py") for claim in whole.claims)
+    one = replace(whole, claims=cases, columns=whole.columns[:1], cells=whole.cells[:1])
+    assert "1 claim, 2 cases, 1 column, 1 cell." in " ".join(Reader(page.render(one)).texts)

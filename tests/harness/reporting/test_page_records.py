@@ -163,7 +163,7 @@ def test_the_command_writes_the_same_page_twice_and_names_what_it_could_not_read
     put(2, "fail", ptx="bad")
     assert cli.main(["record", "report"]) == 0
     first = (root / "report.html").read_bytes()
-    assert capsys.readouterr().out == f"wrote report.html: 1 claims x 1 columns, {len(first)} bytes\n"
+    assert capsys.readouterr().out == f"wrote report.html: 1 case x 1 column, {len(first)} bytes\n"
     (root / ".repro/index.sqlite").unlink()
     assert cli.main(["record", "report", "-o", "again.html", "repros"]) == 0
     assert (root / "again.html").read_bytes() == first
