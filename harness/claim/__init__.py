@@ -4,7 +4,7 @@
 PYTHON, CUDA, PTX = ".py", ".cu", ".ptx"
 SUFFIXES = (PYTHON, CUDA, PTX)
 
-# Options that `repro run` and pytest share. Every start of pytest reads them, so they are in no module of their own.
+# Options that `repro run` and pytest share. Every start of pytest reads them, so no separate module has them.
 BUSY_WAYS = ("wait", "share", "skip")
 BUSY_HELP = "a GPU that another run holds: wait for it (default), share it, or skip it and use the others"
 CHECKS_HELP = (

@@ -36,7 +36,7 @@ def path_of(name: str) -> Path:
 
 
 def nothing_fits(place: str, keyword: str) -> str:
-    """What to tell where no repro of a file or folder was chosen."""
+    """A sentence for a file or folder of which no repro was chosen."""
     if keyword:
         return f"no case of {place} fits -k {keyword}\nfix: leave out -k, and see their names"
     folder = "" if place == "repros" else f" --folder {place}"

@@ -56,6 +56,8 @@ The output of a script without a claim is found by the script, or by a text in t
 
   repro record history script.py               what it printed each time; with an ID, one run and its script
   repro record history --grep "shuffle width"  a regular expression
+
+Exit status: 0 shown, 2 wrong usage.
 """
 
 _DIFF = """\
@@ -73,7 +75,7 @@ Exit status: 0, also if they differ; with --exit-code 1 if they differ.
 _REGRESSIONS = """\
 Claims that passed and do not any more, flaky ones, and those where hardware and the emulator disagree, newest first.
 
-  repro record regressions                     all that stand now
+  repro record regressions                     all that are so now
   repro record regressions --since 7d          that began in the last 7 days (12h, 2w, or a date: 2026-11-20, in UTC)
   repro record regressions --since 2026-11-20 --json
 
@@ -85,6 +87,8 @@ One line a claim, one column for each arch, compiler and host; a letter for the 
 
   repro record matrix                          all claims
   repro record matrix repros/shuffles          those in a folder
+
+Exit status: 0 shown, 2 wrong usage.
 """
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import harness
 from harness.claim.repro_file import read
-from harness.cli import main, new_command
+from harness.cli import main, main_command, new_command
 from harness.host import hosts
 
 TWICE = """
@@ -445,3 +445,18 @@ def test_a_setting_without_a_value(write, capsys):
     for argv in (["run", "repros/one.py"], ["doctor", "p1"], ["bisect", "repros/one.py", "--host", "p1,p2"]):
         assert main([*argv, "--set", "workdir"]) == 2
         assert "--set workdir: write KEY=VALUE, as in workdir=~/code/kestrel" in capsys.readouterr().err, argv
+
+
+def leaves(parser, name=""):
+    """Each command that runs something: its name and its parser."""
+    commands = main_command._commands(parser)
+    for word, one in commands.items():
+        yield from leaves(one, f"{name} {word}".strip())
+    if not commands:
+        yield name, parser
+
+
+def test_every_command_explains_its_exit_status():
+    found = dict(leaves(main_command._parser()))
+    assert len(found) > 25 and "golden review" in found
+    assert [name for name, parser in found.items() if "Exit status" not in parser.format_help()] == []
