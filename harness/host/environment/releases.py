@@ -170,7 +170,8 @@ def environment_of(compiler: str, needs: Sequence[str]) -> dict[str, Any]:
 
 
 def _beside(needs: Sequence[str], compiler: str = NVIDIA, pins: Sequence[str] = ()) -> list[str]:
-    """Requirements at the versions that this process has, except the compiler and what is pinned.
+    """Requirements at the versions that this process has, except the compiler, what is pinned, and what does not take
+    that version.
 
     NVIDIA's compiler without a release is the compiler of this process.
     """
@@ -179,8 +180,21 @@ def _beside(needs: Sequence[str], compiler: str = NVIDIA, pins: Sequence[str] = 
         name = own_wheel.name_of(need)
         version = _version(name).partition("+")[0]
         if name != PACKAGE or (compiler == NVIDIA and pins):
-            requirements[name] = f"{name}=={version}" if version else need
+            requirements[name] = _held(need, version) if version else need
     return sorted({**requirements, **named}.values())
+
+
+def _held(need: str, version: str) -> str:
+    """The requirement at a version, with its extras; as it is if it does not take that version, or cannot be read."""
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415
+
+    try:
+        wanted = Requirement(need)
+    except InvalidRequirement:
+        return need
+    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+    takes = wanted.specifier.contains(version, prereleases=True)
+    return f"{own_wheel.name_of(need)}{extras}=={version}" if takes else need
 
 
 def _version(name: str) -> str:

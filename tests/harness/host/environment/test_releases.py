@@ -246,3 +246,12 @@ def test_pins_come_before_the_versions_of_this_process():
     # NVIDIA's compiler without a release is the one of this process. A pin may name it too.
     (compiler,) = (need for need in releases.Released("nvidia", pins=["x==1"]).needs([]) if "cutlass" in need)
     assert compiler == f"nvidia-cutlass-dsl=={releases._version('nvidia-cutlass-dsl')}"
+
+
+@pytest.mark.parametrize(
+    ("need", "gets"),
+    [("numpy>=1", "numpy=={here}"), ("numpy", "numpy=={here}"), ("numpy[a,b]>=1", "numpy[a,b]=={here}"),
+     ("numpy<1", "numpy<1"), ("numpy>=999", "numpy>=999"), ("numpy<2, >1 nonsense", "numpy<2, >1 nonsense")],
+)  # fmt: skip
+def test_a_block_that_does_not_take_the_version_of_this_process_gets_its_own(need, gets):
+    assert releases._beside(["numpy>=2.0", need], "ours") == [gets.format(here=releases._version("numpy"))]
