@@ -43,7 +43,7 @@ WAIT:
 """
 # The PTX, its entry, threads, and the parameters: a number, or "p" for the address of 1 MiB.
 KERNELS = {
-    "barrier": (emulator.HEADER + emulator.EXCHANGE.replace("{alone}", emulator.ALONE), "exchange", 1024, [10, "p"]),
+    "barrier": (emulator.HEADER + emulator.EXCHANGE.replace("{load}", emulator.STRONG), "exchange", 1024, [10, "p"]),
     "shuffle": (emulator.HEADER + SHUFFLE, "shuffle", 128, ["p"]),
     "mma": (emulator.HEADER + emulator.MMA, "product", 128, [10, "p"]),
     "wgmma": (wgmma.ptx(), "product", 256, ["p", "p", "p", 1]),

@@ -33,6 +33,7 @@ from dsl.emulator.check.clocks import Known, execution_only, joined, later
 from dsl.emulator.check.divergence import Divergence
 from dsl.emulator.check.numbers import scope
 from dsl.emulator.check.observed_writes import ObservedWrites
+from dsl.emulator.check.ordering import GLOBAL, SHARED
 from dsl.emulator.check.sc_fences import ScFences
 from dsl.emulator.machine import context
 
@@ -46,7 +47,6 @@ READS, WRITES, ACQUIRES, RELEASES, MODIFIES, SCOPE_SHIFT, SCOPE_MASK = 1, 2, 4, 
 # Above SIZE_SHIFT its bytes; of ORDER_OLD whether its loop counts, and above SITE_SHIFT its site.
 SIZE_SHIFT, COUNTED, SITE_SHIFT = 8, 1 << 16, 20
 UNASKED = 1 << 17  # an atomic whose result nobody reads
-SHARED, GLOBAL = 1, 2  # the state spaces of a proxy fence, as bits
 
 
 class Place:

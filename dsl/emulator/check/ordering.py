@@ -7,7 +7,7 @@ row reads. Sections are of the PTX ISA 9.0.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.emulator import families
 from dsl.emulator.check.numbers import orders, scope
@@ -21,10 +21,10 @@ SCOPES = {"cta": scope.CTA, "cluster": scope.CLUSTER} | dict.fromkeys(("gl", "gp
 ACQUIRES, RELEASES = frozenset({"acquire", "acq_rel"}), frozenset({"release", "acq_rel"})
 STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})  # of loads and stores; atomics always are
 SPACES = frozenset({"global", "shared"})
+SHARED, GLOBAL = 1, 2  # the state spaces of a proxy fence, as bits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ordering:
+class Ordering(NamedTuple):
     """`names`: its instructions, each an opcode and the modifiers that must be there; `unless`: modifiers that must not
     be there. An instruction is of the row that names the most of its modifiers. `counted`: whether it must have a
     thread count; None where that does not matter.

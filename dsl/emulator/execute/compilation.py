@@ -1,6 +1,7 @@
 """From PTX text to machine code: what of it the emulator runs, and each entry as threads or regions, through LLVM.
 
-Imported when there is text to compile: a process that finds its machine code on disk does without.
+Imported when there is text to compile: a process that finds its machine code on disk does without. Regions are
+imported for a large launch, and checks for a checked one: the first launch of most processes is neither.
 """
 
 from __future__ import annotations
@@ -15,11 +16,7 @@ from dsl.emulator.machine import native
 from dsl.emulator.ptx.analysis import has_loops, order_matters, reachable
 from dsl.emulator.ptx.syntax import Function, Instr, Module, PtxError, Special, Sym, Unsupported, Variable
 from dsl.emulator.tensor_core.tensor_core import TensorCore
-from dsl.emulator.translate.checked import Checked
 from dsl.emulator.translate.coroutine import Thread
-from dsl.emulator.translate.region_code import RegionCode
-from dsl.emulator.translate.traced import Traced
-from dsl.emulator.translate.uniform_branches import plan_of
 from dsl.span import Span
 
 LARGE_INSTRUCTIONS = 20_000  # beyond this O1 is used: compile time grows faster than it pays
@@ -54,6 +51,8 @@ class Compiler:
         function = self.module.functions[entry_name]
         places = self._places(function)
         if checks:
+            from dsl.emulator.translate.checked import Checked  # noqa: PLC0415
+
             thread = Checked(self.module, function, places, self.place_of, checks, seeded=True)
         else:
             thread = Thread(self.module, function, places, self.place_of, seeded=True)
@@ -84,6 +83,9 @@ class Compiler:
             places = self._places(function)
             plan = None
             if not quick:
+                from dsl.emulator.translate.region_code import RegionCode  # noqa: PLC0415
+                from dsl.emulator.translate.uniform_branches import plan_of  # noqa: PLC0415
+
                 thread, _ = self.source(entry_name)
                 plan = plan_of(function, thread.coroutine, thread.spins)
             if plan is not None:
@@ -99,6 +101,9 @@ class Compiler:
     def code(self, entry_name: str, quick: bool, checks: tuple[str, ...] = ()) -> Code:
         """Machine code of an entry; `checks` names what it looks for. Raises PtxError."""
         if checks:
+            from dsl.emulator.translate.checked import Checked  # noqa: PLC0415
+            from dsl.emulator.translate.traced import Traced  # noqa: PLC0415
+
             function = self.module.functions[entry_name]
             places = self._places(function)
             if frozenset(checks) == Traced.checks:

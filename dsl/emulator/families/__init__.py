@@ -22,10 +22,18 @@ from types import ModuleType
 
 
 @functools.cache
+def _modules() -> dict[str, list[str]]:
+    """The families that have a module, by its name. One listing of the folders serves all parts."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(Path(__file__).parent.glob("*/*.py")):
+        found.setdefault(file.stem, []).append(file.parent.name)
+    return found
+
+
+@functools.cache
 def parts(name: str) -> tuple[ModuleType, ...]:
     """The module of this name of each family that has one."""
-    files = sorted(Path(__file__).parent.glob(f"*/{name}.py"))
-    return tuple(importlib.import_module(f"{__name__}.{file.parent.name}.{name}") for file in files)
+    return tuple(importlib.import_module(f"{__name__}.{family}.{name}") for family in _modules().get(name, ()))
 
 
 def named(part: str, name: str) -> list:

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.emulator.ir import needs
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Modifiers of which one is there, and what each needs. `follows`: after the group before it."""
 
     modifiers: dict[str, needs.Need]
@@ -32,8 +31,7 @@ class Group:
     follows: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One alternative. `least`: what it needs whatever its modifiers are."""
 
     groups: tuple[Group, ...]

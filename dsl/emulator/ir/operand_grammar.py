@@ -31,8 +31,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsl.emulator.ptx.syntax import SINK, TYPE_BITS, Addr, FloatImm, Imm, Instr, Not, Pair, Reg, Special, Sym, Vec
 
@@ -46,8 +45,7 @@ REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """A word of the notation."""
 
     text: str

@@ -7,13 +7,12 @@ has its form (grammar.py); what no row has is refused by name when its entry is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.emulator.ir import grammar
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """`opcodes`: those that the row is of. `section`: of the PTX ISA. `text`: its forms, as grammar.read takes them.
     `meets`: the thread may have to wait for others, so it must be able to suspend. `operands`: as
     operand_grammar.read takes them; '' where its opcode's are the same in all rows, or the emitter looks at them.

@@ -14,7 +14,7 @@ in whether it stores. The threads of such loops wait for ever if no thread does 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.emulator.ptx.analysis import back_edges, names
 from dsl.emulator.ptx.basic_blocks import BasicBlocks
@@ -28,8 +28,7 @@ _PRIVATE = frozenset({"param", "const", "local"})
 _CLOCKS = ("%clock", "%globaltimer")
 
 
-@dataclass(frozen=True)
-class Poll:
+class Poll(NamedTuple):
     """How a loop polls: the instruction that reads, whether it gives way at once, whether it does nothing but look,
     whether it is idle; the positions of its items in the function. `ends`: whether it ends as soon as no other thread
     writes what it reads: it swaps, and expects what the round before has seen."""

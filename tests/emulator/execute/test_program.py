@@ -17,20 +17,25 @@ STORES_7 = (
   .loc 1 12 5
   st.global.b32 [%a], 7; ret; }"""
 )
-RUN = """
+LAUNCH = """
 import ctypes, sys
 from dsl import emulator
 from pathlib import Path
 
-program = emulator.Program.from_object(Path(sys.argv[1]).read_bytes())
+program = emulator.{loaded}
 buffer = ctypes.create_string_buffer(16)
 address = ctypes.addressof(buffer)
 memory = emulator.Memory()
 memory.register(address, 16, "out")
 emulator.launch(program, "k", (1, 1, 1), (1, 1, 1), [address.to_bytes(8, "little")], memory)
-compiler = "dsl.emulator.translate", "dsl.emulator.families.table", "dsl.emulator.ir."
-print(buffer.raw[0], sorted(name for name in sys.modules if name.startswith(compiler)))
+print(buffer.raw[0], sorted(name for name in sys.modules if name.startswith({unwanted})))
 """
+COMPILER = "dsl.emulator.translate", "dsl.emulator.families.table", "dsl.emulator.ir."
+# Of large and of checked launches.
+UNUSUAL = (
+    "dsl.emulator.dependence", "dsl.emulator.translate.checked", "dsl.emulator.translate.region",
+    "dsl.emulator.translate.traced", "dsl.emulator.translate.uniform_branches", "dsl.emulator.check.clocks", "numpy",
+)  # fmt: skip
 
 
 def test_a_text_is_loaded_once_unless_it_has_variables():
@@ -49,8 +54,17 @@ def test_the_place_of_a_loc():
 def test_a_process_with_machine_code_imports_no_compiler(tmp_path):
     path = tmp_path / "object"
     path.write_bytes(emulator.load(STORES_7).object_bytes())
-    run = subprocess.run([sys.executable, "-c", RUN, str(path)], capture_output=True, text=True)
+    program = LAUNCH.format(loaded="Program.from_object(Path(sys.argv[1]).read_bytes())", unwanted=COMPILER)
+    run = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
     assert run.stdout == "7 ['dsl.emulator.ir.places']\n", run.stderr
+
+
+def test_a_small_first_launch_imports_neither_regions_nor_checks(tmp_path):
+    path = tmp_path / "kernel.ptx"
+    path.write_text(STORES_7.replace("st.global", "fence.sc.sys; st.global"))
+    program = LAUNCH.format(loaded="load(Path(sys.argv[1]).read_text())", unwanted=UNUSUAL)
+    run = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+    assert run.stdout == "7 []\n", run.stderr
 
 
 # Entries of which some have, or call, an instruction that is not supported.

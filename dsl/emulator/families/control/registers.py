@@ -6,12 +6,14 @@ block. Who knows that a warp has passed its request comes after it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Function, Instr, Module
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LEAST, MOST, STEP = 24, 256, 8
 OF_A_BLOCK = 1 << 16  # registers of a multiprocessor
@@ -26,7 +28,7 @@ def limit_of(function: Function) -> int:
     shape = function.reqntid or function.maxntid
     if shape is None or not function.minnctapersm:
         return 0
-    threads = _up(_up(int(np.prod(shape)), WARP) * function.minnctapersm, GROUP)
+    threads = _up(_up(math.prod(shape), WARP) * function.minnctapersm, GROUP)
     return min(OF_A_BLOCK // threads // STEP * STEP, MOST)
 
 

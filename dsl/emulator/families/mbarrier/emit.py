@@ -7,7 +7,7 @@ one step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.emulator.check.ordering import scope_of
 from dsl.emulator.families.mbarrier import numbers
@@ -23,8 +23,7 @@ _COUNT, _BYTES, _PHASE = 20, 40, 63
 _COUNT_MASK, _BYTES_MASK = (1 << 20) - 1, (1 << 21) - 1
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The current phase in an mbarrier's 64 bits: arrivals left of `count`,
     bytes left (negative: too many)."""
 

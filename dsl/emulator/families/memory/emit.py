@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.emulator.check import order
-from dsl.emulator.check.ordering import ACQUIRES, RELEASES, STRONG, of
+from dsl.emulator.check.ordering import ACQUIRES, GLOBAL, RELEASES, SHARED, STRONG, of
 from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.addresses import of_param, window
 from dsl.emulator.families.tensor_map.emit import tell
@@ -208,7 +207,7 @@ def fence(body, instr):
     if row.event == context.ORDER_FENCE:
         body.ordered(row.event, str(row.scope_in(instr.mods)), str(int(row.is_sc)))
     elif row.event == context.ORDER_PROXY:
-        body.ordered(row.event, str(order.GLOBAL * ("global" in row.spaces) | order.SHARED * ("shared" in row.spaces)))
+        body.ordered(row.event, str(GLOBAL * ("global" in row.spaces) | SHARED * ("shared" in row.spaces)))
     elif row.event == context.ORDER_MAP_FENCED:
         tell(body, instr, context.ORDER_MAP_FENCED, body.address(instr.operands[0]))
     elif row.event is not None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.check.numbers import orders
 from dsl.emulator.families.memory.addresses import window
-from dsl.emulator.families.tensor_map.numbers import map_field
-from dsl.emulator.families.tensor_map.tensor_map import BYTES
+from dsl.emulator.families.tensor_map.numbers import map_field, tensor_map
 from dsl.emulator.machine import context
 
 FIELDS = {name.lower(): number for name, number in vars(map_field).items() if name.isupper()}
@@ -38,11 +37,13 @@ def copy(body, instr):
     pointers = []
     for place in (body.address(target), _shared(body, body.address(source))):
         where = f"i32 {body.site(instr)}, i32 {body.threads['linear']}"
-        ok = body.op(f"call i1 @emu_range(ptr %ctx, i64 {place}, i64 {BYTES}, i64 128, i32 31, {where})")
+        ok = body.op(f"call i1 @emu_range(ptr %ctx, i64 {place}, i64 {tensor_map.BYTES}, i64 128, i32 31, {where})")
         body.stop_unless(body.cast("zext", ok, "i1", "i32"))
         pointers.append(body.cast("inttoptr", place, "i64", "ptr"))
     tell(body, instr, context.ORDER_MAP_CHANGED, body.address(target))
-    body.do(f"call void @llvm.memmove.p0.p0.i64(ptr {pointers[0]}, ptr {pointers[1]}, i64 {BYTES}, i1 false)")
+    body.do(
+        f"call void @llvm.memmove.p0.p0.i64(ptr {pointers[0]}, ptr {pointers[1]}, i64 {tensor_map.BYTES}, i1 false)"
+    )
 
 
 def _place(body, instr, address) -> str:

@@ -7,15 +7,14 @@ they change places, and mma makes the transposed matrix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.emulator.tensor_core.fragments import BITS, Mma
 
 _REGISTERS_OF_HALVES = 8  # of A and of B of f16 in every shape: those that there are, again and again
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """wmma.mma of a shape: `tiles` products of mma, each with its own part of one operand and of C."""
 
     shape: tuple[int, int, int]
@@ -50,8 +49,7 @@ class Product:
         return first, first + count
 
 
-@dataclass(frozen=True)
-class Fragment:
+class Fragment(NamedTuple):
     """The registers of a matrix. Lane 4 g + t has in a register with the place (x, y) the elements at y + step * t and,
     where `pack` is more than 1, those after it, of line g + x. Lines are rows, of `by_columns` columns."""
 
