@@ -38,14 +38,10 @@ def ready() -> str:
 
 
 def native(
-    llvm_ir: str,
-    symbols: dict[str, int],
-    exports: tuple[str, ...] = ("host",),
-    keep_alive: tuple = (),
-    quickly: bool = False,
+    llvm_ir: str, symbols: dict[str, int], exports: tuple[str, ...] = ("host",), keep_alive: tuple = ()
 ) -> Native:
     """Compile `llvm_ir` for this CPU and link it; see `object_code` and `link`."""
-    code = object_code(llvm_ir, quickly)
+    code = object_code(llvm_ir)
     refuse_unknown_names(called(llvm_ir), tuple(symbols))
     return link(code, symbols, exports, keep_alive)
 

@@ -92,7 +92,7 @@ def program(tmp_path):
 def test_another_process_finds_it_and_makes_changed_programs_again(folder, program):
     first = run(program(), "--device", "emulator")
     known = entries(folder)
-    assert len(known) == 2  # the code, and the code of the emulator
+    assert len(known) == 3  # the code, the code of the emulator, and the code that launches
     assert run(program(), "--device", "emulator") == first and entries(folder) == known
     for what, (old, new) in CHANGES.items():
         assert old in PROGRAM

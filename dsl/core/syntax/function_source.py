@@ -29,7 +29,8 @@ def find_definition(function: types.FunctionType) -> ast.FunctionDef | ast.Lambd
     """
     code = function.__code__
     text = _noted.get(function) or _text(function)
-    candidates = _definitions(code.co_filename, text).get((code.co_name, code.co_firstlineno), []) if text else []
+    kinds = _lambdas if code.co_name == "<lambda>" else _definitions
+    candidates = kinds(code.co_filename, text).get((code.co_name, code.co_firstlineno), []) if text else []
     candidates = [node for node in candidates if len(candidates) == 1 or _is_where(node, code)]
     if len(candidates) == 1:
         return candidates[0]
@@ -117,15 +118,36 @@ def _why(file: str, text: str, candidates: list) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _definitions(file: str, text: str) -> dict[tuple[str, int], list]:
-    """The functions of a file by name and first line (at the first decorator); lambdas are named `<lambda>`."""
+    """The functions of a file by name and first line (at the first decorator)."""
     definitions: dict[tuple[str, int], list] = {}
-    for node in ast.walk(ast.parse(text, file)):
-        if isinstance(node, ast.Lambda):
-            definitions.setdefault(("<lambda>", node.lineno), []).append(node)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    for node in _statements(_parsed(file, text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             definitions.setdefault((node.name, first), []).append(node)
     return definitions
+
+
+@functools.lru_cache(maxsize=64)
+def _lambdas(file: str, text: str) -> dict[tuple[str, int], list]:
+    """The lambdas of a file, named `<lambda>`, by name and line."""
+    definitions: dict[tuple[str, int], list] = {}
+    for node in ast.walk(_parsed(file, text)):
+        if isinstance(node, ast.Lambda):
+            definitions.setdefault(("<lambda>", node.lineno), []).append(node)
+    return definitions
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(file: str, text: str) -> ast.Module:
+    return ast.parse(text, file)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements in a node, without a look at their expressions: a file has ten times as many."""
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for each in getattr(node, name, ()):
+            yield each
+            yield from _statements(each)
 
 
 def _is_where(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:

@@ -17,23 +17,22 @@ from __future__ import annotations
 
 import functools
 import importlib
-from pathlib import Path
+import os
 from types import ModuleType
+
+_HERE = os.path.dirname(__file__)
 
 
 @functools.cache
-def _modules() -> dict[str, list[str]]:
-    """The families that have a module, by its name. One listing of the folders serves all parts."""
-    found: dict[str, list[str]] = {}
-    for file in sorted(Path(__file__).parent.glob("*/*.py")):
-        found.setdefault(file.stem, []).append(file.parent.name)
-    return found
+def _folders() -> list[str]:
+    return sorted(each for each in os.listdir(_HERE) if "." not in each and each != "__pycache__")
 
 
 @functools.cache
 def parts(name: str) -> tuple[ModuleType, ...]:
     """The module of this name of each family that has one."""
-    return tuple(importlib.import_module(f"{__name__}.{family}.{name}") for family in _modules().get(name, ()))
+    folders = [each for each in _folders() if os.path.exists(f"{_HERE}/{each}/{name}.py")]
+    return tuple(importlib.import_module(f"{__name__}.{each}.{name}") for each in folders)
 
 
 def named(part: str, name: str) -> list:

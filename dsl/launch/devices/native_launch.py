@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dsl.interrupts import functions
-from dsl.lower.host import Native, native
+from dsl.launch import disk_cache
+from dsl.lower.host import Native, link, object_code
 
 LOG_LAUNCHES = 64  # then Python empties it
 ELSEWHERE = -1  # the answer of a device whose machine code does not make this launch: Python does
@@ -228,19 +229,29 @@ declare i32 @emu_call_python(ptr, ptr, i32, ptr, ptr)
 @functools.cache
 def entry_by_python() -> tuple[int, Native]:
     """`entry` for a device all of whose launches go through Python."""
-    machine = native(_BY_PYTHON, functions(), ("dsl_launch",), quickly=True)
-    return machine.addresses["dsl_launch"], machine
+    return _linked(_BY_PYTHON, functions())
 
 
 @functools.cache
 def entry_by_handle() -> tuple[int, Native]:
     """`entry` for a device whose handles begin with the address of a function that is called as cuLaunchKernelEx."""
-    machine = native(_LAUNCH.replace(_DECLARED, _BY_HANDLE), functions(), ("dsl_launch",), quickly=True)
-    return machine.addresses["dsl_launch"], machine
+    return _linked(_LAUNCH.replace(_DECLARED, _BY_HANDLE), functions())
 
 
 @functools.cache
 def entry(launch_kernel: int) -> tuple[int, Native]:
     """The address of `dsl_launch` for a driver whose cuLaunchKernelEx is at this one, and what keeps it alive."""
-    machine = native(_LAUNCH, {"launch_kernel": launch_kernel, **functions()}, ("dsl_launch",), quickly=True)
+    return _linked(_LAUNCH, {"launch_kernel": launch_kernel, **functions()})
+
+
+def _linked(llvm_ir: str, symbols: dict[str, int]) -> tuple[int, Native]:
+    """The text as machine code, which the disk cache keeps: LLVM takes a seventh of a first launch for it."""
+    disk = disk_cache.current()
+    key = disk_cache.key("launch entry", llvm_ir) if disk is not None else b""
+    code = disk.get(key) if disk is not None else None
+    if code is None:
+        code = object_code(llvm_ir, quickly=True)
+        if disk is not None:
+            disk.put(key, code)
+    machine = link(code, symbols, ("dsl_launch",))
     return machine.addresses["dsl_launch"], machine

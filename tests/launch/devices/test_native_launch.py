@@ -217,7 +217,7 @@ define i32 @host(ptr %run, ptr %record) {
 def test_an_error_of_a_handler_as_a_launch_reaches_python_is_not_lost(running, add, by_python, entry, capfd):
     """SIGALRM waits when Python's function begins, which is before the function can catch anything."""
     _, host = add
-    machine = native(RINGING, {"dsl_launch": entry()[0]}, quickly=True)
+    machine = native(RINGING, {"dsl_launch": entry()[0]})
     record = native_launch.Record((1, 1, 1), (32, 1, 1), (1, 1, 1))
     frame = compiler.enter(host.compiled, running.device)
 
