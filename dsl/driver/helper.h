@@ -24,6 +24,7 @@ enum class Op : u32 {
   UNREGISTER,
   REFUSED,
   HAS_TORCH,
+  FAILED,
 };
 
 // A message that is put together.

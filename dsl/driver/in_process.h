@@ -2,6 +2,7 @@
 // device memory is memory of the process. The process may fork. It may have several devices, one after another.
 #pragma once
 #include "helper.h"
+#include "modules.h"
 
 namespace driver {
 
@@ -20,6 +21,10 @@ bool defaults_to_primary();
 // Ask Python; UNKNOWN if it has ended.
 Result ask_python(Op op, const Bytes &bytes, Answer *answer);
 Result ask_python(Op op, u64 first, u64 second, Answer *answer);
+
+// Make a launch in machine code, and note it for Python. False if Python makes it: also the first one for a device.
+bool launch_again(const Launch &launch, const Repeat &repeat, Result *result);
+u64 device_number();  // each device of the process has another one
 
 // Give up the lock of Python while the thread waits for ours: who has ours may be calling Python.
 void *give_up_python();

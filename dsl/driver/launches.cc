@@ -230,7 +230,8 @@ Result run(const Launch &launch) {
   Answer answer;
   Result result;
   Repeat *repeat = repeat_of(launch);
-  if (is_again(launch, repeat) && helper_runs()) {
+  if (is_in_process() && is_again(launch, repeat) && launch_again(launch, *repeat, &result)) return result;
+  if (is_again(launch, repeat) && !is_in_process() && helper_runs()) {
     result = ask_by_ring(fill_ring, &launch, &answer);
   } else {
     Message message;
@@ -239,7 +240,10 @@ Result run(const Launch &launch) {
     result = ask(Op::LAUNCH, message, &answer);
   }
   u32 stays = answer.take<u32>();
-  if (answer.at < answer.bytes.count) *repeat = {launch.shape, answer.take<u64>()};
+  if (answer.at < answer.bytes.count) {
+    u64 handle = answer.take<u64>();
+    *repeat = {launch.shape, handle, device_number(), (const i32 *)answer.take<u64>()};
+  }
   if (result && current() && (stays || !helper_runs())) {
     lose(current(), result);
     return helper_runs() ? SUCCESS : result;

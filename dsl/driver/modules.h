@@ -28,6 +28,9 @@ constexpr u32 CLUSTER_WIDTH = 11;  // one of them; then height and depth
 struct Repeat {
   Shape shape;
   u64 handle;
+  // In a process that has the device: which device it is, and whether Python has to look at parameters.
+  u64 device;
+  const i32 *looks;
 };
 constexpr u32 REPEATS = 8;
 

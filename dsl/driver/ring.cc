@@ -9,9 +9,7 @@
 namespace driver {
 namespace {
 
-using Relaunch = u32 (*)(const u32 *config, void *handle, const void *const *params, void *extra);
-constexpr u32 ELSEWHERE = ~0u;  // of the emulator (relaunch.cc): Python makes this launch
-constexpr u32 ANSWER = 0;       // a frame
+constexpr u32 ANSWER = 0;  // a frame
 
 enum : int { MESSAGE = 0, FOR_PYTHON = 1, FAILED = 2 };  // what Python has to do
 

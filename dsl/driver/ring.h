@@ -8,6 +8,10 @@
 
 namespace driver {
 
+// The function whose address a handle begins with (the emulator's relaunch.cc).
+using Relaunch = u32 (*)(const u32 *config, void *handle, const void *const *params, void *extra);
+constexpr u32 ELSEWHERE = ~0u;  // its answer if Python makes this launch
+
 constexpr u32 MOST_PARAMS = 512, MOST_MESSAGE_BYTES = 8192;
 
 enum RingState : u32 { NOTHING, POSTED, AWAITED, DONE };  // AWAITED: posted, and the program sleeps

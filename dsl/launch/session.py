@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from dsl.launch import machine_code
 from dsl.launch.devices import host_memory
 from dsl.launch.devices.choice import choose
 from dsl.launch.devices.exploration import Exploration
-from dsl.launch.devices.protocol import Device, DeviceError, Launch
+from dsl.launch.devices.protocol import Device, DeviceError, Launch, with_machine_code
 from dsl.launch.every_order import Search, Standby, Tried
 from dsl.lower import sass
 from dsl.lower.ptx_identity import ptx_sha256
@@ -276,7 +275,6 @@ def _version(package: str) -> str:
 
 
 _current: list[Session] = []
-with_machine_code = weakref.WeakSet()  # functions that launch without Python: launch.ffi_function
 
 
 def settle() -> None:

@@ -20,6 +20,7 @@ from dsl.launch.argument.signature import Signature
 from dsl.launch.call import packed_call
 from dsl.launch.call.compiling import compiler
 from dsl.launch.call.packed_call import CUDA, FAILED, State
+from dsl.launch.devices.protocol import with_machine_code
 from dsl.launch.export import object_file
 from dsl.lower.host import native
 
@@ -227,7 +228,7 @@ def function_class(base: type) -> type:
             )
             self._machine_call.release_gil = False
             self._quick: Any = None  # the same, while machine code is ready
-            session.with_machine_code.add(self)
+            with_machine_code.add(self)
 
         def __call__(self, *args, **keywords):
             quick = self._quick

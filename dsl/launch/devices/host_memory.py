@@ -5,6 +5,7 @@ Managed, pinned and mapped memory is known to the device, as memory of the GPU i
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import sys
 import weakref
@@ -42,11 +43,25 @@ class HostMemory:
     """How a device reacts to it: `reaction`. `made` notes where tensors were made, by the address of their memory."""
 
     def __init__(self) -> None:
-        self.reaction = TAKEN
+        self.looks = ctypes.c_int32()  # whether `look` is of use, for machine code that makes launches
+        self._reaction = TAKEN
         self._made: dict[int, tuple[list[weakref.ref], CodeType, int]] = {}
         self._between: dict[str, bool] = {}
         self._lent: dict[int, Storage] = {}
         self._warned: set[tuple] = set()
+
+    @property
+    def reaction(self) -> int:
+        """Whether it is taken, warned of, or refused."""
+        return self._reaction
+
+    @reaction.setter
+    def reaction(self, reaction: int) -> None:
+        self._reaction = reaction
+        self._note()
+
+    def _note(self) -> None:
+        self.looks.value = self._reaction != TAKEN and bool(self._lent or self._made)
 
     def made(self, tensor: Any, address: int) -> None:
         """Note that the author's code has made a tensor on the CPU with its own memory, at an address."""
@@ -55,6 +70,7 @@ class HostMemory:
             frame = frame.f_back
         if frame is not None:
             made[address] = [weakref.ref(tensor)], frame.f_code, frame.f_lasti
+            self._note()
             if len(made) > _REMEMBERED:
                 for old in list(made)[: _REMEMBERED // 2]:
                     del made[old]
@@ -79,15 +95,17 @@ class HostMemory:
             return []
         lent = [each for each in storages if each[1] and not memory.holds(each[0])]
         self._lent |= {each[0]: each for each in lent}
+        self._note()
         return lent
 
     def take_back(self, lent: Sequence[Storage]) -> None:
         for address, *_ in lent:
             self._lent.pop(address, None)
+        self._note()
 
     def look(self, kernel: str, params: Sequence[bytes], memory: Any) -> None:
         """Warn of a pointer to it among the parameters of a launch, or refuse the launch. Raises PageableMemory."""
-        if self.reaction == TAKEN or not (self._lent or self._made):
+        if not self.looks.value:
             return
         for param in params:
             for (word,) in struct.iter_unpack("<Q", param[: len(param) // 8 * 8]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from dsl.exceptions import KernelFault, OutcomeError
 
@@ -209,6 +210,10 @@ class Device:
 
 # The outcome of a launch no GPU can run; a claim may be that it is refused.
 INVALID_LAUNCH = {"outcome": "fault", "kind": "invalid_launch", "file": None, "line": None}
+
+
+# Objects that launch without Python: `settle` notes such launches, `retire` does before the device goes.
+with_machine_code: WeakSet[Any] = WeakSet()
 
 
 class DeviceError(OutcomeError):

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from dsl.interrupts import Rang, called_by_machine_code, heard_in_caller, raise_in_caller
-from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, DeviceError, Launch, with_machine_code
 from dsl.launch.driver import answers, messages, results
 from dsl.launch.driver.messages import Reader
 
 LABEL = "memory allocated through the CUDA driver"
 _REGISTERED = "host memory registered with the CUDA driver"
 _LOCK_OF_PYTHON = "PyGILState_Check", "PyEval_SaveThread", "PyEval_RestoreThread"
+_NOTED, _MOST_NOTED = struct.Struct("<QII11I4x"), 64  # as in in_process.cc
 _ASK = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint64)
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint64)
 
@@ -40,6 +42,7 @@ class InProcess(answers.Answers):
             messages.UNREGISTER: self._unregister,
             messages.REFUSED: self._refused,
             messages.HAS_TORCH: self._has_torch,
+            messages.FAILED: self._failed,
         }
 
     def failed(self, error: BaseException) -> None:
@@ -69,7 +72,27 @@ class InProcess(answers.Answers):
         self.device.launch(program, name, launch, params)
 
     def again(self, program: Any, name: str, launch: Launch) -> int:
-        return 0
+        return super().again(program, name, launch) if getattr(self.device, "can_capture", False) else 0
+
+    def _launch(self, reader: Reader) -> tuple[int, bytes]:
+        """With the address of what tells machine code to let Python look at parameters."""
+        result, more = super()._launch(reader)
+        host_memory = getattr(self.device, "host_memory", None)
+        return result, more + struct.pack("<Q", ctypes.addressof(host_memory.looks) if host_memory is not None else 0)
+
+    def _failed(self, reader: Reader) -> tuple[int, bytes]:
+        """Machine code made a launch, which failed."""
+        self.device.stopped_at = ""
+        raise self.device.refused(reader.take("QQ")[0])
+
+    def noted(self, rows: bytes) -> None:
+        """Hear of launches that machine code made."""
+        for module, index, times, *words in _NOTED.iter_unpack(rows):
+            program, kernels = self._programs[module]
+            launch = Launch(tuple(words[:3]), tuple(words[3:6]), tuple(words[6:9]), words[9])
+            for _ in range(times):
+                if self.launched is not None:
+                    self.launched(kernels[index].name, program, launch)
 
     def _image(self, reader: Reader) -> tuple[int, bytes]:
         address, _ = reader.take("QQ")
@@ -131,24 +154,31 @@ class Driver:
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
         self.current: InProcess | None = None
+        self._rows = ctypes.create_string_buffer(_NOTED.size * _MOST_NOTED)
+        with_machine_code.add(self)
         pointers = [ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p) for name in _LOCK_OF_PYTHON]
         ask = _ASK(called_by_machine_code(self._answer))
         launch = _LAUNCH(heard_in_caller(functools.partial(self._answer, messages.LAUNCH), results.UNKNOWN))
         self._functions = _Functions(ask, launch, *pointers)
-        self._attach()
+        self._attach(None)
 
     def use(self, device: InProcess | None) -> Callable[[], None]:
         """Answer by this device from now on, or as a machine without one; returns what ends that."""
-        before, self.current = self.current, device
-        self._attach()
+        before = self.current
+        self._attach(device)
+        return functools.partial(self._attach, before)
 
-        def end() -> None:
-            self.current = before
-            self._attach()
+    def settle(self) -> None:
+        """Note the launches that machine code made since anybody looked."""
+        count = self.library.gpu_repro_take_noted(self._rows)
+        if count and self.current is not None:
+            self.current.noted(self._rows.raw[: count * _NOTED.size])
 
-        return end
+    retire = settle
 
-    def _attach(self) -> None:
+    def _attach(self, device: InProcess | None) -> None:
+        self.settle()
+        self.current = device
         self.library.gpu_repro_attach(ctypes.byref(self._functions) if self.current is not None else None)
 
     def end(self) -> None:
@@ -162,6 +192,8 @@ class Driver:
         own = self.current
         assert own is not None
         try:
+            if what in (messages.LAUNCH, messages.UNLOAD):
+                self.settle()
             result, more = own.by_question[what](Reader(ctypes.string_at(data or 0, nbytes) if nbytes else b""))
         except Rang as rang:  # the signal's handler runs next
             own.device.stopped_at = "\n".join(getattr(rang, "__notes__", ()))

@@ -9,9 +9,8 @@ import struct
 from typing import Any
 
 LOAD, UNLOAD, LAUNCH, MEMORY, TENSOR_MAP, PIECE, CHECK = range(1, 8)
-IMAGE, ALLOCATE, FREE, RANGE, REGISTER, UNREGISTER, REFUSED, HAS_TORCH = range(
-    8, 16
-)  # in a process that has the device
+# In a process that has the device.
+IMAGE, ALLOCATE, FREE, RANGE, REGISTER, UNREGISTER, REFUSED, HAS_TORCH, FAILED = range(8, 17)
 
 
 class Reader:

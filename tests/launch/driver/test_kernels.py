@@ -145,3 +145,79 @@ def test_a_program_whose_kernel_failed_ends_in_failure(program, end):
         else "dsl: a kernel failed; its report is above"
     )
     assert text.endswith(last + "\n")
+
+
+AGAIN = """
+from dsl.launch import session
+from dsl.launch.driver.in_process import InProcess
+
+by_python, launch = [], InProcess.launch
+
+def counted(self, program, name, *rest):
+    by_python.append(name)
+    launch(self, program, name, *rest)
+
+InProcess.launch = counted
+session.current().look_for("none")
+f = good(d.cuModuleGetFunction(good(d.cuModuleLoadData(ptx)), b"k"))
+
+def run(threads, address, value):
+    kinds = ctypes.c_void_p, ctypes.c_int
+    return d.cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, 0, ((int(address), value), kinds), 0)
+"""
+
+
+def test_machine_code_makes_launches_again_and_the_session_hears_of_them_in_their_order(program):
+    body = """
+        for value in range(100):
+            good(run(64, a, value))
+        print(read())
+        for value in range(100):
+            good(run(32 + value % 2, a, value))
+        print(read(), len(by_python) < 12)
+        blocks = [row["block"][0] for row in session.current().kernels[-1].launches]
+        print(blocks == [64] * 100 + [32, 33] * 50)
+        for _ in range(1000):
+            good(run(64, a, 0))
+        print(len(by_python) < 20, len(session.current().kernels[-1].launches))
+    """
+    assert program(KERNEL + AGAIN + textwrap.dedent(body)) == ("[99, 162]\n[99, 162] True\nTrue\nTrue 1200\n")
+
+
+def test_a_fault_of_a_launch_by_machine_code_is_reported_as_of_the_first(program):
+    body = """
+        for value in range(5):
+            good(run(64, a, value))
+        first = len(by_python)
+        print(code(run(64, int(a) + 128, 1)), len(by_python) - first)
+        print(code(run(64, a, 7)), read(), len(session.current().kernels[-1].launches))
+    """
+    text = program(KERNEL + AGAIN + textwrap.dedent(body))
+    assert text.startswith("ILLEGAL_ADDRESS 0\nCUDA_SUCCESS [7, 70] 7\nOUT_OF_BOUNDS\n    write of 4 bytes at 0x")
+    assert "just past the end of `memory allocated through the CUDA driver` (256 bytes)" in text
+
+
+def test_machine_code_makes_no_launch_while_host_memory_is_looked_for(program):
+    """The program makes a tensor of the host after the kernel was launched, and passes it."""
+    body = """
+        import torch
+
+        for value in range(5):
+            good(run(64, a, value))
+        first, tensor = len(by_python), torch.zeros(64, dtype=torch.int32)
+        print(code(run(64, tensor.data_ptr(), 1)), len(by_python) - first)
+    """
+    text = program(KERNEL + AGAIN + textwrap.dedent(body))
+    assert "ILLEGAL_ADDRESS 1\n" in text
+    assert "HOST_MEMORY: this tensor is pageable memory of the host, and `k` gets it" in text
+
+
+def test_a_module_of_a_device_that_has_gone_is_refused_also_after_launches_by_machine_code(program):
+    body = """
+        for value in range(5):
+            good(run(64, a, value))
+        session.start("emulator")
+        good(d.cuInit(0)); good(d.cuCtxSetCurrent(good(d.cuDevicePrimaryCtxRetain(0))))
+        print(code(run(64, good(d.cuMemAlloc(256)), 1)))
+    """
+    assert program(KERNEL + AGAIN + textwrap.dedent(body)).startswith("INVALID_HANDLE\n")

@@ -22,7 +22,7 @@ from dsl.launch.call.compiling import compile_options as options
 from dsl.launch.call.compiling.artifacts import Kept
 from dsl.launch.call.limits import launch_limits, launch_refusal
 from dsl.launch.devices.native_launch import NOTED_BYTES, Noted, Record, Run, Table, entry_by_python
-from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch
+from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, Launch, with_machine_code
 from dsl.lower.host import link
 from dsl.lower.machine_code import compile_modules
 
@@ -313,7 +313,7 @@ class _Frame:
         if device is not None and device.launch_entry is not None:
             if device.ends_launches_later:
                 self.begin = device.begin
-            session.with_machine_code.add(compiled)
+            with_machine_code.add(compiled)
 
     def note(self) -> None:
         """Write down what machine code launched: all of it, even if a signal's handler raises meanwhile."""
