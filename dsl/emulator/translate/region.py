@@ -29,6 +29,7 @@ class Region:
     spreads: dict[tuple[Linear, int], str] = field(default_factory=dict)  # values of forms, for the loop's thread
     loaded: set[str] = field(default_factory=set)  # registers that the loop has read from their arrays, or set
     instrs: list[Instr] = field(default_factory=list)
+    writers: dict[str, list[int]] = field(default_factory=dict)  # of a register: their places in `instrs`
     written: set[str] = field(default_factory=set)
     branch: str | None = None  # the flag of a branch that all threads take alike
     leaver: Instr | None = None  # the branch or exit that each thread takes for itself

@@ -18,6 +18,8 @@ from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.collective import Collective
 from dsl.emulator.ir.places import Places
 from dsl.emulator.machine import native
+from dsl.emulator.ptx.analysis import loops
+from dsl.emulator.ptx.known_bits import SetBits, SetBitsHere
 from dsl.emulator.ptx.operands import LEAVES, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Module, Reg, Special, Sym
 from dsl.emulator.ptx.traits import LOAD, STORE, UPDATES
@@ -39,6 +41,8 @@ class RegionCode(Forms, Thread):
         Thread.__init__(self, module, entry, places, place_of)
         Forms.__init__(self)
         self.plan, self.coroutine, self.hits_in_memory = plan, False, True
+        own = plan.function, plan.set_bits.writers, plan.set_bits.rules
+        self.shared_bits = SetBits(*own, symbols=_shared_symbols(places, entry.name))
         self.parameters = {each.name for each in entry.params}
         self.out = self.lines  # what is finished
         self.mode, self.under = HEAD, None
@@ -48,6 +52,7 @@ class RegionCode(Forms, Thread):
         self.kept = KeptRegisters(self, plan)
         self.single_thread = SingleThread(self)
         self.sites_of: dict[int, int] = {}
+        self.grid_loops = loops(plan.function) if _asks_for_grid(plan.function) else []
         self.metadata: list[str] = []
         self.first: list[str] = []  # the first coordinates, by axis, of the threads that are left
         self.last: list[str] = []  # the last ones
@@ -164,9 +169,12 @@ class RegionCode(Forms, Thread):
             return None
         with self.into(self.region.head, HEAD):
             place = self.place(operand, space)
-            if place is None or (place[1] == 32 and space != "shared"):
-                return None
-            form, bits = place
+        if place is None and space == "shared":
+            return self._inside_static(operand, size_bytes)
+        if place is None or (place[1] == 32 and space != "shared"):
+            return None
+        form, bits = place
+        with self.into(self.region.head, HEAD):
             offset = operand.offset if isinstance(operand.base, Reg) else 0
             if not isinstance(operand.base, Reg):
                 form, bits = self.of(_moved(operand), 64), 64
@@ -183,6 +191,18 @@ class RegionCode(Forms, Thread):
             if step != "0":
                 pointer = self.op(f"getelementptr i8, ptr {pointer}, i64 {step}")
         return pointer
+
+    def _inside_static(self, operand, size_bytes: int) -> str | None:
+        """The pointer for an access of shared memory whose address cannot be outside of the kernel's own variables,
+        as `bins[x & 255]`; None where it may be, or may be misaligned."""
+        if not isinstance(operand.base, Reg) or operand.offset < 0:
+            return None
+        before = SetBitsHere(self.shared_bits, self.region.instrs, self.region.writers)
+        mask = before.of(operand.base, operand.base.bits)
+        if (mask | operand.offset) & (size_bytes - 1) or mask + operand.offset + size_bytes > self.places.smem_static:
+            return None
+        address = self.add(self.shared_window(), self.address(operand), "i64")
+        return self.cast("inttoptr", address, "i64", "ptr")
 
     def one_place(self, instr: Instr, operand, space: str) -> bool:
         if self.mode is not LANE or instr.guard is not None:
@@ -219,9 +239,11 @@ class RegionCode(Forms, Thread):
         return False
 
     def step(self, instr: Instr, how) -> None:
+        destinations = writes(instr)
+        for reg in destinations:
+            self.region.writers.setdefault(reg.name, []).append(len(self.region.instrs))
         self.region.instrs.append(instr)
         self.note_comparison(instr)
-        destinations = writes(instr)
         if how is EACH:
             self._each(instr, destinations)
         elif isinstance(how, Linear):
@@ -349,6 +371,8 @@ class RegionCode(Forms, Thread):
             Builder.start(self, f"even{region.number}")
         for (space, size_bytes, *_), accesses in region.spans.items():
             span_checks.check(self, accesses, space, size_bytes)
+            if space in ("global", "generic") and any(start <= region.first <= end for start, end in self.grid_loops):
+                span_checks.fetch_ahead(self, accesses, size_bytes)
         for name, _ in outs:
             if self.plan.classes[name] is not None:
                 self.kept.keep(name, self.forms[name])
@@ -425,6 +449,19 @@ class RegionCode(Forms, Thread):
 def _module(lines: list[str], tail: str) -> str:
     text = "\n".join(lines)
     return text + "\n" + native.declarations(text) + tail
+
+
+def _asks_for_grid(function: Function) -> bool:
+    """Whether a loop of it may stride over the grid."""
+    operands = (each for item in function.items if isinstance(item, Instr) for each in item.operands)
+    return any(isinstance(each, Special) and each.name.startswith("%nctaid") for each in operands)
+
+
+def _shared_symbols(places: Places, function: str) -> dict[str, int]:
+    """The offsets of shared variables, by the names that a function has for them."""
+    shared = {key: offset for key, (space, offset) in places.rows.items() if space == "shared"}
+    own = {key[1]: offset for key, offset in shared.items() if isinstance(key, tuple) and key[0] == function}
+    return {key: offset for key, offset in shared.items() if isinstance(key, str)} | own
 
 
 def _moved(operand):

@@ -8,6 +8,8 @@ from dsl.emulator.ir.affine import Linear
 from dsl.emulator.ir.body import kinds_of
 from dsl.emulator.ir.builder import Builder
 
+PAGE_BYTES, LINE_BYTES = 4096, 64  # of x86-64
+
 
 @dataclass(slots=True)
 class Span:
@@ -72,6 +74,33 @@ def check(code, accesses: Span, space: str, size_bytes: int) -> None:
         arguments = f"i64 {ends[0]}, i64 {ends[1]}, i64 {size_bytes}, i32 {kinds_of(space)}, i32 {accesses.site}"
         fits = _all(code, [code.op(f"call i1 @emu_fits(ptr %ctx, {arguments})"), *strides])
         code.do(f"br i1 {fits}, label %{after}, label %alone{number}")
+    Builder.start(code, after)
+
+
+def fetch_ahead(code, accesses: Span, size_bytes: int) -> None:
+    """In a loop: fetch the lines that the threads touch next if the address goes on as far as it has come. The hardware
+    follows addresses within a page, but loops that stride over the grid go to another page in each round."""
+    if accesses.form.strides != (size_bytes, 0, 0):
+        return
+    low, high = extremes(code, accesses.form)
+    before = code.alloca("i64")
+    code.prologue.append(f"  store i64 0, ptr {before}")
+    last = code.get(before, "i64")
+    code.put(before, low, "i64")
+    step, span = code.sub(low, last, "i64"), code.sub(high, low, "i64")
+    is_far = code.cmp("ugt", code.add(step, PAGE_BYTES, "i64"), 2 * PAGE_BYTES, "i64")
+    wanted = _all(code, [is_far, code.cmp("ne", last, 0, "i64"), code.cmp("ult", span, 2 * PAGE_BYTES, "i64")])
+    start, line, after = code.fresh("ahead"), code.fresh("line"), code.fresh("fetched")
+    code.do(f"br i1 {wanted}, label %{start}, label %{after}")
+    Builder.start(code, start)
+    first, end = code.add(low, step, "i64"), code.add(high, step, "i64")
+    code.branch(line)
+    Builder.start(code, line)
+    following = code.fresh("following")
+    at = code.op(f"phi i64 [{first}, %{start}], [%{following}, %{line}]")
+    code.do(f"call void @llvm.prefetch.p0(ptr {code.cast('inttoptr', at, 'i64', 'ptr')}, i32 0, i32 3, i32 1)")
+    code.do(f"%{following} = add i64 {at}, {LINE_BYTES}")
+    code.do(f"br i1 {code.cmp('ule', f'%{following}', end, 'i64')}, label %{line}, label %{after}")
     Builder.start(code, after)
 
 

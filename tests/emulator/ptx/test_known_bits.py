@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from dsl import emulator
 from dsl.emulator.families.table import prepare
-from dsl.emulator.ptx.known_bits import SetBits
+from dsl.emulator.ptx.known_bits import SetBits, SetBitsHere
 from dsl.emulator.ptx.parse import parse
 from dsl.emulator.ptx.syntax import Reg
 from dsl.emulator.translate.region_code import RegionCode
@@ -224,3 +224,20 @@ def test_masks_are_as_narrow_as_they_can_be():
     assert masks == [0x7F, M32, M32 & -128, M32, 0xFF, 0x7FC, 3, 0xFFFF, 0x7F8]
     assert found.of(Reg("%w", 64), 64) == 0x1FC and found.of(Reg("%w", 64), 8) == 0xFC
     assert found.of(Reg("%g", 16), 16) == 0x7F and found.of(Reg("%f", 16), 16) == 0xFFFF
+
+
+def test_masks_at_a_place_are_of_what_was_written_last():
+    """A guard that does not hold leaves what was there. The last instruction may write a register that it reads."""
+    ptx = f"""{HEADER}.visible .entry k(.param .u32 n) {{ .reg .b32 %a, %b, %c; .reg .pred %p; ld.param.u32 %a, [n];
+    mov.u32 %b, cells; and.b32 %a, %a, 12; add.u32 %c, %a, %b; and.b32 %a, %a, 4; @%p mov.b32 %a, 64;
+    mov.b32 %a, %a; ret; }}"""
+    code = [each for each in prepare(parse(ptx)).functions["k"].items if each.opcode != "ret"]
+    function, positions = prepare(parse(ptx)).functions["k"], {}
+    for at, instr in enumerate(code):
+        positions.setdefault(instr.operands[0].name, []).append(at)
+    whole = SetBits(function, writers(function), rules("SET_BITS"), symbols={"cells": 256})
+    here = SetBitsHere(whole, code, positions)
+    assert [here.of(Reg(name, 32), 32) for name in ("%a", "%b", "%c")] == [68, 256, 0x1FC]
+    before = SetBitsHere(whole, code[:4], {"%a": [0, 2], "%b": [1], "%c": [3]})
+    assert [before.of(Reg(name, 32), 32) for name in ("%a", "%c")] == [12, whole.of(Reg("%c", 32), 32)]
+    assert whole.of(Reg("%a", 32), 32) == M32
