@@ -57,6 +57,7 @@ def run(
     lines: bool = False,
     bound: int = 0,
     notes: bool = False,
+    coverage: bool = False,
 ) -> Outcome:
     """Run the case on the host, once; skipped if the host's GPU is older than the repro's `arch`, or is not its
     `silicon`, if no GPU sees its outcome, if this machine lacks what compiles it, and if the compiler does not take its
@@ -68,7 +69,8 @@ def run(
     machine code of its kernels, which a GPU's runs always have. With `perturb` the case is also run under delays, and a
     GPU shows a race by two answers; `told` hears how far that is. `console` is where a script prints and reads.
     `lines`: also tell which lines of the program ran. `bound`: find all outcomes of its launches instead; see Job.
-    `notes`: also find synchronisation that it does not need, for which it gets findings.NOTES_S more.
+    `notes`: also find synchronisation that it does not need, for which it gets findings.NOTES_S more. `coverage`: also
+    tell which lines and branches of device code ran.
     """
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
@@ -115,6 +117,7 @@ def run(
         near=tuple(name for name, rule in repro.compare.items() if rule.is_near),
         compiler=name,
         lines=lines,
+        coverage=coverage,
         script=repro.script is not None,
         args=repro.script.args if repro.script else (),
         options=repro.script.options if repro.script else (),

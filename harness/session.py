@@ -22,6 +22,7 @@ from harness.store import Run, root_of
 
 if TYPE_CHECKING:
     from harness.claim.repro_file import Case
+    from harness.coverage_file import CoverageFile
     from harness.fleet.door import Door, Visitor
     from harness.fleet.fleet import Fleet, Request
     from harness.fleet.targets import Target
@@ -54,6 +55,7 @@ class Session:
         door: tuple[str, bytes] | None = None,
         perturb: Wanted | None = None,
         notes: bool = False,
+        coverage: CoverageFile | None = None,
     ) -> None:
         """`busy`: what to do about a GPU that another run holds. `width`: cases at once on a host without a GPU.
 
@@ -61,6 +63,7 @@ class Session:
         """
         self.root, self.update, self.note, self.seed, self.sass = root, update, note, seed, sass
         self.checks, self.gpu_model, self.perturb, self.notes = checks, gpu_model, perturb, notes
+        self.coverage = coverage
         if checks is not None:
             self._refuse_unknown_checks()
         self.compilers = tuple(dict.fromkeys([compiler] if isinstance(compiler, str) else compiler)) or (OURS,)
@@ -98,6 +101,8 @@ class Session:
             self._refuse_in_ci()
         if self.compilers != (OURS,):
             self._refuse_without_compiler()
+        if coverage:
+            self._refuse_without_notes()
         if host_names:
             self.hosts()
 
@@ -138,6 +143,15 @@ class Session:
                 "--compiler nvidia needs the package nvidia-cutlass-dsl, which is not installed\n"
                 "fix: uv sync --group nvidia    (elsewhere: uv add --dev nvidia-cutlass-dsl, or pip install it)"
             ) from None
+
+    def _refuse_without_notes(self) -> None:
+        """Refuse coverage of code that has no notes: of another compiler, or on a GPU."""
+        if self.compilers != (OURS,):
+            raise UsageError(
+                f"--coverage follows code of this project's compiler, not of {self.compilers[0]}: leave out --compiler"
+            )
+        if self._host_names != ("embedded",):
+            raise UsageError(f"--coverage follows code on the emulator, not on {self._host_names[0]}: leave out --host")
 
     def hosts(self) -> list[Host]:
         """Each host under each compiler. Raises UsageError for an unknown host, NoDevice for one without its device."""
@@ -241,6 +255,8 @@ class Session:
             host, outcome = self._run_far(case, host, timeout_s, fresh)
         else:
             outcome = self._run_here(case, host, timeout_s, fresh, lines)
+        if self.coverage:
+            self.coverage.add(outcome.coverage)
         if verbosity.is_verbose():
             from harness.reporting import text_report
 
@@ -254,6 +270,7 @@ class Session:
             self.transport(host), case, host, timeout_s, fresh, host.compiler, self.seed, sass=self.sass,
             checks=self.checks, perturb=self.perturb, told=lambda text: self.notify(Progress(text)),
             console=self.console, lines=lines, notes=self.notes,
+            coverage=self.coverage is not None,
         )  # fmt: skip
 
     def begin(self, cases: Iterable[tuple[Case, Host]], timeout_s: float | None, fresh: bool) -> None:
@@ -426,11 +443,13 @@ class Session:
         ]
 
     def publish(self, tables: Sequence[dict[str, Any]], sarif: Path | None) -> None:
-        """Write the findings as SARIF, and on GitHub the summary; `annotations` are to be printed then."""
+        """Write findings as SARIF, the coverage, and on GitHub the summary; `annotations` are to be printed then."""
         from harness.reporting import publish
 
         self.annotations, errors = publish.publish(tables, self.root, sarif)
         self.errors += errors
+        if self.coverage and (why := self.coverage.write()):
+            self.errors.append(f"--coverage: {why}")
 
     def write_table(self, path: Path) -> None:
         """Write what each compiler of this run makes of each claim, as Markdown."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.core.phrase import shown
+from dsl.core.syntax import coverage
 from dsl.exceptions import KernelFault
 from dsl.interrupts import undisturbed
 from dsl.launch import machine_code
@@ -65,6 +66,7 @@ class Session:
     kernels: list[KernelRecord] = field(default_factory=list)
     elsewhere: Callable[[], KernelFault | None] | None = None  # gives a failure of another process
     _perturbation: Any = None  # the perturbation.Perturbation of the run
+    _coverage: Any = None  # the coverage.Record of the run
     _orders: Any = None  # the orders.Orders of its launches
     _loaded: dict[tuple[str, str], KernelRecord] = field(default_factory=dict)  # by name and PTX
 
@@ -210,6 +212,17 @@ class Session:
     def open_decisions(self) -> list[dict]:
         """The places in which kernels decided by open results (see Device.open_decisions)."""
         return self.device.open_decisions()
+
+    def cover(self, source: str, file: str) -> Any:
+        """Record which lines and branches of functions run that are compiled from now on; returns what Python has to
+        compile in the place of `source`."""
+        self._coverage = coverage.begin()
+        self.device.register(self._coverage.address, self._coverage.size_bytes, "the notes of --coverage")
+        return coverage.program_with_notes(source, file)
+
+    def covered(self) -> dict[str, dict[str, list[int]]]:
+        """The lines that ran so far, by file (see coverage.Record.reached)."""
+        return self._coverage.reached()
 
     def check(self) -> None:
         """Raises what a launch raised and the program did not let through."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import compiler_name, perturb_options, verbosity
+from harness import compiler_name, coverage_file, perturb_options, verbosity
 from harness.claim import (
     BUSY_HELP,
     BUSY_WAYS,
@@ -17,6 +17,8 @@ from harness.claim import (
     GPU_MODEL_HELP,
     NOTES_HELP,
     PERTURB_HELP,
+    PYTHON,
+    SUFFIXES,
     case_id,
     selection,
 )
@@ -49,6 +51,7 @@ status, and `repro record history FILE` has what it printed.
   repro run repros/shuffle_width.py --compiler nvidia     compiled by nvidia-cutlass-dsl, run on the emulator
   repro run repros/shuffle_width.py --compiler nvidia==4.6.3 --compiler nvidia==4.5.3      by releases of it
   repro run repros/shuffle_width.py --sarif out.sarif     and write what was found for editors and code scanning
+  repro run repros/shuffle_width.py --coverage .coverage  and write which lines and branches of it ran
   repro run repros/shuffle_width.py --perturb 20          and 20 times with warps delayed: a race shows two answers
 
   repro run script.py in.txt --host p1 -- --width 8       a script on p1; what follows -- is for the script
@@ -110,6 +113,7 @@ def add(commands: Any) -> None:
     run.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
     run.add_argument("--notes", action="store_true", help=NOTES_HELP)
+    run.add_argument("--coverage", type=Path, metavar="FILE", help=coverage_file.HELP)
     run.add_argument("--update-goldens", action="store_true", help="accept what this run gives as its goldens")
     run.add_argument(
         "--watch", action="store_true", help="run again when the file is saved and show what changed; records nothing"
@@ -200,9 +204,19 @@ def _session(file: Path, arguments: argparse.Namespace) -> Session:
     more = {
         "busy": arguments.busy,
         "notes": arguments.notes,
+        "coverage": _coverage(file, arguments),
         "perturb": perturb_options.wanted(arguments.perturb, arguments.delays, arguments.schedule),
     }
     return Session(root, [arguments.host], arguments.update_goldens, settings, verbosity.note, *about, **more)
+
+
+def _coverage(file: Path, arguments: argparse.Namespace) -> coverage_file.CoverageFile | None:
+    """The file for coverage, None if none is asked for. Raises UsageError."""
+    if arguments.coverage is None:
+        return None
+    if file.suffix in SUFFIXES and file.suffix != PYTHON:
+        raise UsageError(f"--coverage follows functions in Python, not {short(file)}: leave it out")
+    return coverage_file.CoverageFile(arguments.coverage)
 
 
 def _judge_all(cases: list[Case], arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ def watch(
     arguments: argparse.Namespace, path: Path, cases: Callable[[], Sequence[Case]], begin: Callable[[], Session]
 ) -> int:
     """Run the file at every save until Ctrl-C, which is raised. Raises UsageError."""
-    for option in ("update_goldens", "ptx", "sass", "perturb", "delays", "json", "sarif"):
+    for option in ("update_goldens", "ptx", "sass", "perturb", "delays", "json", "sarif", "coverage"):
         if getattr(arguments, option):
             name = f"--{option.replace('_', '-')}"
             raise UsageError(f"--watch and {name} do not go together: run once with {name}")

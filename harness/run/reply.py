@@ -54,6 +54,7 @@ MOST_OUTPUTS = 4096
 MOST_DEPENDENCES = 10_000
 MOST_RUNS = 10**9
 MOST_LINES = 1_000_000
+MOST_FILES = 10_000
 MOST_SECONDS = 1e9
 MOST_BYTES = 1 << 62
 MOST_GPUS = 1024  # of a host
@@ -189,6 +190,7 @@ class Perturbed:
 
 
 _LINE, _INDEX = integer(0, 1 << 31), many(integer(0, 1 << 31), exactly=3)
+_LINES = many(_LINE, MOST_LINES)
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,10 @@ class Result:
     )
     decisions: list[Decision] = must(many(fields(Decision), MOST_DEPENDENCES), list)
     explored: Exploration | None = must(optional(fields(Exploration)), None)
-    lines: list[int] = must(many(integer(0, 1 << 31), MOST_LINES), list)
+    lines: list[int] = must(_LINES, list)
+    coverage: dict[str, dict[str, list[int]]] = must(
+        table(table(_LINES, 3, _SHORT), MOST_FILES, string(MOST_NAME)), dict
+    )
     count: int = must(integer(1, MOST_RUNS), 1)
     uncounted: int = must(integer(0, MOST_RUNS), 0)
     others: list[Other] = must(many(fields(Other), 64), list)

@@ -161,6 +161,7 @@ class Outcome:
     orders: reply.Orders | None = None  # what other orders of the threads gave; None if none were asked for
     answers: list[Answer] = field(default_factory=list)  # of the runs under delays; the first is that without any
     lines: frozenset[int] = frozenset()  # those that ran, where the job asked for them
+    coverage: dict[str, dict[str, list[int]]] = field(default_factory=dict)  # by file: see coverage_file.Lines
     compiler: str = OURS  # that was asked for; `facts` name its version where it took part
 
     @property
@@ -253,7 +254,7 @@ def _from_result(result: reply.Result, buffers: list[bytes], preds: Collection[s
         outcome.sites, outcome.delays = result.perturbed.sites, result.perturbed.delays
     outcome.orders = result.orders
     outcome.versions, outcome.durations = result.versions, dict(result.durations)
-    outcome.lines = frozenset(result.lines)
+    outcome.lines, outcome.coverage = frozenset(result.lines), result.coverage
     if kind == "outputs":
         data = iter(buffers)
         outcome.outputs = _arrays(result.outputs, data)

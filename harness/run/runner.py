@@ -200,6 +200,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     header: dict[str, Any] = {"outcome": "outputs", "facts": None, "durations": {}}
     buffers: list[np.ndarray] = []
     session = exploration = None
+    program = job["source"]
     started = time.monotonic()
     try:
         if job["gpu_model"]:
@@ -225,6 +226,9 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
                 _perturb(session, job["perturb"])
             exploration = session.explore(job["bound"]) if job["bound"] else None
             session.follow_open_results()
+            if job["coverage"]:
+                os.environ["GPU_REPRO_CACHE"] = "0"  # code with notes is of this process alone
+                program = session.cover(job["source"], job["path"])
             if job["script"]:
                 session.warn_of_host_memory()
                 session.announce(lambda sentence: print(f"repro: {sentence}", file=sys.stderr, flush=True))
@@ -237,12 +241,13 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
         if job["path"].endswith(cuda_program.SUFFIX):
             header |= _run_program(job, session)
         elif job["script"]:
+            job["program"] = program
             header |= _in_every_order(job, session) if job["orders_s"] and session else _run_script(job, session)
             if exploration is not None:
                 header["explored"] = repeat.explored(exploration, [])
             header["durations"]["call_s"] = round(time.monotonic() - started, 4)
         else:
-            module = _load(job["path"], job["source"]) if job["launch"] is None else ptx_kernel.module(job)
+            module = _load(job["path"], job["source"], program) if job["launch"] is None else ptx_kernel.module(job)
             if job["kernels"] is not None:
                 cuda_kernels.give(module, job, session)
             header["durations"]["load_s"] = round(time.monotonic() - started, 4)
@@ -265,6 +270,7 @@ def _run(job: dict[str, Any], result_fd: int) -> tuple[dict[str, Any], list[np.n
     if session is not None:
         header |= _facts(session, job["sass"])
         header["perturbed"] = session.perturbed()
+        header["coverage"] = session.covered() if job["coverage"] else {}
     names = ("numpy", "torch", "triton")
     header["versions"] = {
         n: str(sys.modules[n].__version__) for n in names if hasattr(sys.modules.get(n), "__version__")
@@ -469,8 +475,8 @@ def _seed(seed: int) -> None:
     repeat.once_imported("torch", lambda torch: torch.default_generator.manual_seed(seed))
 
 
-def _load(path: str, source: str) -> ModuleType:
-    """Execute the file as a module that is not `__main__`, with its source at hand for inspect."""
+def _load(path: str, source: str, program: Any) -> ModuleType:
+    """Execute the program, text or tree, as a module that is not `__main__`, with its source at hand for inspect."""
     name = "repro_" + os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -480,7 +486,7 @@ def _load(path: str, source: str) -> ModuleType:
     sys.argv = [path]
     sys.dont_write_bytecode = True
     script.remember(path, source)
-    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    exec(compile(program, path, "exec", dont_inherit=True), module.__dict__)
     return module
 
 

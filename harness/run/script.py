@@ -97,7 +97,7 @@ def _execute(job: dict[str, Any], check: Callable[[], None], fail: Callable[[Bas
     status = 0
     try:
         try:
-            exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+            exec(compile(job["program"], path, "exec", dont_inherit=True), module.__dict__)
         except SystemExit as leaving:
             status = _status(leaving)
         check()

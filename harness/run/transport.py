@@ -71,6 +71,7 @@ class Job:
     bound: int = 0  # find all outcomes; a thread ends after this many executions of an instruction; 0: run it once
     as_outputs: bool = False  # give what is found as outputs of several runs
     lines: bool = False  # tell which lines of the program ran
+    coverage: bool = False  # tell which lines and branches of device code ran
     script: bool = False  # run it as `python FILE ARGS` does, and tell its exit status
     args: tuple[str, ...] = ()
     options: tuple[str, ...] = ()  # for nvcc, of a .cu file

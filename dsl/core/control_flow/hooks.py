@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dsl.core.control_flow import assertions, expressions, statements
+from dsl.core.control_flow import assertions, covered, expressions, statements
 from dsl.core.control_flow.objects import dynamic_index
 from dsl.core.control_flow.text import runtime_text, trace_output
 from dsl.core.syntax import closures
 
-_MODULES = (closures, statements, expressions, assertions, dynamic_index, trace_output, runtime_text)
+_MODULES = (closures, statements, expressions, assertions, covered, dynamic_index, trace_output, runtime_text)
 
 
 class Hooks:

@@ -10,6 +10,7 @@ import inspect
 import types
 from typing import Any
 
+from dsl.core.syntax import coverage
 from dsl.core.syntax.function_source import Resolver, compile_definition, copy_of, find_definition
 from dsl.core.syntax.recursion_limit import deep
 from dsl.core.syntax.rewrite_expression import Grammar
@@ -24,7 +25,10 @@ def rewrite(function: types.FunctionType, grammar: Grammar) -> types.FunctionTyp
 @deep()
 def rewritten_code(function: types.FunctionType, grammar: Grammar) -> types.CodeType:
     """The code object of `function` rewritten. Raises DSLUserCodeError where there is no source to read."""
-    definition = grammar.preprocessed(copy_of(find_definition(function)))  # the file's tree is shared
+    definition = coverage.with_notes(
+        copy_of(find_definition(function)), function.__code__.co_filename
+    )  # the file's tree is shared
+    definition = grammar.preprocessed(definition)
     rewriter = (grammar.rewriter or Rewriter)(function.__code__.co_filename, grammar, Resolver(function))
     if isinstance(definition, ast.Lambda):
         lambda_ = rewriter.visit(definition)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dsl.core.control_flow import statements
+from dsl.core.control_flow import covered as coverage, statements
 from dsl.core.number.dtypes import Boolean, Numeric, is_dynamic
 from dsl.core.number.operators import operate
 from dsl.quadrants.errors import errors, wording
@@ -32,6 +32,12 @@ from dsl.quadrants.values.structure import Struct
 bound, guard, surely = statements.bound, statements.guard, statements.surely
 unless, use, returned = statements.unless, statements.use, statements.returned
 Trips = statements.Trips
+
+
+def covered(number: int) -> None:
+    """Set the byte of a note of coverage when this is reached."""
+    program().task.effect()
+    coverage.covered(number)
 
 
 def refuse(message: str, fix: str, kind: str):

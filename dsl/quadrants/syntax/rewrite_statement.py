@@ -103,7 +103,7 @@ class QuadrantsRewriter(ExpressionRewriter):
                     "Return inside non-static if/for is not supported",
                     "assign to a variable and return that, or use qd.real_func",
                 )
-            if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
+            if isinstance(statement, (ast.For, ast.While)) and statement.orelse and not hasattr(statement, "is_ours"):
                 word = type(statement).__name__.lower()
                 refused[statement] = (
                     f"'else' clause for '{word}' not supported in Quadrants kernels",

@@ -17,6 +17,10 @@ from tests.harness.conftest import repro_text
         ),
         (["one.py", "--watch", "--ptx"], "--watch and --ptx do not go together: run once with --ptx"),
         (["one.py", "--watch", "--json"], "--watch and --json do not go together: run once with --json"),
+        (
+            ["one.py", "--watch", "--coverage", "c"],
+            "--watch and --coverage do not go together: run once with --coverage",
+        ),
         (["lost.py", "--watch"], "lost.py: there is no such file"),
         (["gone.py", "--watch"], "there is no file gone.py; did you mean `one.py`?"),
         (["-", "--watch"], "--watch needs a file that can be saved, not -"),
