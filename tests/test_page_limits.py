@@ -44,7 +44,7 @@ LIMITS = {  # imports -> (page, its words, what they mean as an expression, what
         ("tirx", "layouts of buffers", "T.TileLayout", "T.TileLayout"),
         ("tirx", "tensor maps", "T.TensorMap", "T.TensorMap"),
         ("tirx", "`tcgen05`", "T.ptx.tcgen05", "T.ptx.tcgen05"),
-        ("tirx", "`T.cuda.cluster_sync`", "T.cuda.cluster_sync", "T.cuda.cluster_sync"),
+        ("tirx", "`T.cuda.wait_until`", "T.cuda.wait_until", "T.cuda.wait_until"),
         ("tirx", "`T.cuda.func_call`", "T.cuda.func_call", "T.cuda.func_call"),
         ("tirx", "`T.cuda.grid_sync`", "T.cuda.grid_sync", "T.cuda.grid_sync"),
     ],

@@ -139,6 +139,13 @@ def warn_at(text: str, category: type[Warning], place: Span, module: str | None 
     when_accepted(lambda: _show(text, category, place, module))
 
 
+def warn_of_old_name(text: str) -> None:
+    """Warn at the author's line, as Python shows a DeprecationWarning, of a name that upstream is giving up."""
+    frame = span.author_frame()
+    assert frame is not None  # the author's function calls this
+    warn_at(text, DeprecationWarning, span.of_frame(frame), module=frame.f_globals.get("__name__", "<unknown>"))
+
+
 def _show(text: str, category: type[Warning], place: Span, module: str | None = None) -> None:
     registry = _warned.setdefault(place.file, {})
     if module is None:  # not the same as None as an argument, which warns of nothing

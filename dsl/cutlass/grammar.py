@@ -12,7 +12,7 @@ from dsl.core.control_flow import expressions as core_expression
 from dsl.core.control_flow.hooks import Hooks
 from dsl.core.control_flow.statements import Range
 from dsl.core.control_flow.undecorated.undecorated import Helpers
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_at
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_at, warn_of_old_name
 from dsl.core.number.dtypes import is_dynamic
 from dsl.core.number.operators import type_name
 from dsl.core.state import this_thread
@@ -20,7 +20,7 @@ from dsl.core.syntax.function_source import register_language
 from dsl.core.syntax.rewrite_expression import Grammar
 from dsl.cutlass.preprocessor import preprocessed
 from dsl.gpu.debug import printf
-from dsl.span import author_frame, here, of_frame
+from dsl.span import here
 
 
 class Constexpr:
@@ -61,7 +61,7 @@ def dsl_user_op(opFunc):
 
 def dynamic_expr(expression):
     """`expression` as an ordinary dynamic test (deprecated upstream: a test without a mark is dynamic)."""
-    _deprecated("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already")
+    warn_of_old_name("cutlass.dynamic_expr is deprecated: a test without const_expr is dynamic already")
     return expression
 
 
@@ -136,15 +136,8 @@ class _Hooks(Hooks):
         return Range(*bounds, unroll=unroll, unroll_full=unroll_full)
 
     def range_dynamic(self, *bounds, **options) -> Range:
-        _deprecated("cutlass.range_dynamic is deprecated: `range` is dynamic already")
+        warn_of_old_name("cutlass.range_dynamic is deprecated: `range` is dynamic already")
         return self.Range(*bounds, **options)
-
-
-def _deprecated(text: str) -> None:
-    frame = author_frame()
-    assert frame is not None  # the author's function calls this
-    place = of_frame(frame)
-    warn_at(text, DeprecationWarning, place, module=frame.f_globals.get("__name__", "<unknown>"))
 
 
 _HOOKS = _Hooks()

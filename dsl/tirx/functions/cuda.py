@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from dsl.core.control_flow.assertions import require
 from dsl.core.control_flow.statements import if_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, DSLUserCodeValueError
-from dsl.core.number.dtypes import Boolean, Float32, Int32, Numeric, Uint32, is_dynamic, numeric
+from dsl.core.number.dtypes import Boolean, Float32, Int32, Int64, Numeric, Uint32, is_dynamic, numeric
 from dsl.core.number.operators import operate
 from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
@@ -20,7 +21,26 @@ from dsl.tirx.errors.error_wording import type_name
 from dsl.tirx.errors.unsupported import module_getattr as _refuser
 from dsl.tirx.errors.upstream_names import CUDA as _UPSTREAM
 from dsl.tirx.functions import ids, operations, warp_shuffles
-from dsl.tirx.memory.buffer import Buffer, load_vector
+from dsl.tirx.functions.cuda_operands import number_of, pointer_of
+from dsl.tirx.functions.cuda_packed import (
+    bfloat1622float2 as bfloat1622float2,
+    float2_x as float2_x,
+    float2_y as float2_y,
+    float8tohalf8 as float8tohalf8,
+    float22bfloat162_rn as float22bfloat162_rn,
+    float22bfloat162_rn_from_float2 as float22bfloat162_rn_from_float2,
+    float22half2 as float22half2,
+    fp8x4_e4m3_from_float4 as fp8x4_e4m3_from_float4,
+    half8tofloat8 as half8tofloat8,
+    hmax2 as hmax2,
+    hmin2 as hmin2,
+    make_float2 as make_float2,
+)
+from dsl.tirx.functions.mbarrier_waits import (
+    mbarrier_wait as mbarrier_wait,
+    mbarrier_wait_acquire_cluster as mbarrier_wait_acquire_cluster,
+)
+from dsl.tirx.memory.buffer import load_vector
 from dsl.tirx.syntax.choice import if_then_else
 from dsl.tirx.values import dtypes
 from dsl.tirx.values.effects import noted
@@ -92,6 +112,13 @@ syncthreads_and, syncthreads_or = _votes("and"), _votes("or")
 
 
 @noted
+def cluster_sync() -> None:
+    """Wait for all threads of the cluster: barrier.cluster.arrive, and wait."""
+    sync.cluster_arrive()
+    sync.cluster_wait()
+
+
+@noted
 def thread_fence() -> None:
     """Order memory accesses as seen by the GPU: __threadfence()."""
     sync.fence_acq_rel_gpu()
@@ -110,6 +137,12 @@ def nano_sleep(time: object) -> None:
 def ballot_sync(mask: object, pred: object) -> Uint32:
     """One bit a lane of `mask`: its `pred`."""
     return Uint32(warp.vote_ballot_sync(Boolean(numeric(pred)), Uint32(numeric(mask))))
+
+
+@noted
+def any_sync(mask: object, pred: object) -> Int32:
+    """1 if `pred` holds in any lane of `mask`, else 0."""
+    return Int32(warp.vote_any_sync(Boolean(numeric(pred)), Uint32(numeric(mask))))
 
 
 @noted
@@ -173,7 +206,7 @@ def _combiner(op: str) -> Callable:
 @noted
 def warp_reduce(value: object, op: str, width: int = 32) -> Numeric:
     """`op` ("sum", "max", "min") over each segment of `width` lanes, by a butterfly of shuffles; every lane has it."""
-    combine, number = _combiner(op), _number(f"warp_{op}", value)
+    combine, number = _combiner(op), number_of(f"warp_{op}", value)
     if not isinstance(width, int) or width not in (2, 4, 8, 16, 32):
         raise DSLUserCodeValueError(
             f"the width of a reduction must be 2, 4, 8, 16 or 32, got {shown(width)}",
@@ -197,9 +230,9 @@ def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numer
             id="REDUCE_WARPS",
             fix="the threads of the block divided by 32",
         )
-    combine, number = _combiner(op), _number(f"cta_{op}", value)
+    combine, number = _combiner(op), number_of(f"cta_{op}", value)
     dtype = type(number)
-    place = _pointer(f"cta_{op}", scratch).recast(dtype)
+    place = pointer_of(f"cta_{op}", scratch).recast(dtype)
     number = warp_reduce(number, op)
     thread = thread_rank()
     own_warp, lane = thread >> 5, thread & 31
@@ -214,17 +247,6 @@ def cta_reduce(value: object, op: str, num_warps: int, scratch: object) -> Numer
         offset //= 2
     sync.sync_threads()
     return total
-
-
-def _number(name: str, value: object) -> Numeric:
-    number = numeric(value)
-    if number is None:
-        raise DSLUserCodeTypeError(
-            f"T.cuda.{name} takes a number, got {type_name(value)}",
-            id="OPERAND_TYPE",
-            fix="give a number, or an element of a buffer: `A[i]`",
-        )
-    return number
 
 
 def _store_where(test: Numeric, pointer: Pointer, value: Numeric) -> None:
@@ -242,27 +264,17 @@ cta_sum, cta_max, cta_min = (
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def _pointer(name: str, place: object) -> Pointer:
-    if isinstance(place, Buffer):
-        return place.data
-    if not isinstance(place, Pointer):
-        raise DSLUserCodeTypeError(
-            f"T.cuda.{name} takes an address, got {type_name(place)}", id="POINTER_TYPE", fix="A.ptr_to([i])"
-        )
-    return place
-
-
 @noted
 def atomic_add(res_addr: object, value: object) -> Numeric:
     """Add to memory atomically; returns the old value."""
-    return atomic.update("add", _pointer("atomic_add", res_addr), _number("atomic_add", value))
+    return atomic.update("add", pointer_of("atomic_add", res_addr), number_of("atomic_add", value))
 
 
 @noted
 def atomic_cas(ptr: object, old_val: object, new_val: object) -> Numeric:
     """Atomically replace `old_val` in memory; returns the old value."""
     return atomic.compare_and_swap(
-        _pointer("atomic_cas", ptr), _number("atomic_cas", old_val), _number("atomic_cas", new_val)
+        pointer_of("atomic_cas", ptr), number_of("atomic_cas", old_val), number_of("atomic_cas", new_val)
     )
 
 
@@ -275,14 +287,19 @@ def ldg(addr: object, dtype: object, *, dst: object = None, vec: str = "") -> ob
             id="UNSUPPORTED_NAME",
             fix="T.cuda.ldg(addr, dtype)",
         )
-    wanted, pointer = dtypes.find(dtype), _pointer("ldg", addr)
+    wanted, pointer = dtypes.find(dtype), pointer_of("ldg", addr)
     typed = pointer.recast(wanted.scalar)
     return typed.load() if wanted.lanes == 1 else load_vector(typed, wanted.lanes, min(wanted.bytes, 16))
 
 
 def cvta_generic_to_shared(ptr: object) -> Uint32:
     """The address in shared memory as a number."""
-    return Uint32(_pointer("cvta_generic_to_shared", ptr).toint())
+    return Uint32(pointer_of("cvta_generic_to_shared", ptr).toint())
+
+
+def smem_addr_from_uint64(cluster_addr: object) -> Uint32:
+    """The lower 32 bits of an address in shared memory."""
+    return Uint32(number_of("smem_addr_from_uint64", cluster_addr))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -294,6 +311,25 @@ def thread_rank() -> Int32:
 
 
 clock64 = noted(registers.clock64)
+
+
+@noted
+def mov_sreg(bits: int, reg_name: str) -> Numeric:
+    """The special register `reg_name`, of 32 or 64 bits, as an integer.  PTX ISA: Special Registers."""
+    if bits not in (32, 64):
+        raise DSLUserCodeValueError(
+            f"a special register has 32 or 64 bits, got {shown(bits)}",
+            id="SPECIAL_REGISTER",
+            fix="32, or 64 for clock64",
+        )
+    if not isinstance(reg_name, str) or not re.fullmatch(r"[a-z]\w*(\.[xyz])?", reg_name):
+        raise DSLUserCodeValueError(
+            f"the name of a special register must be as in PTX, without %, got {shown(reg_name)}",
+            id="SPECIAL_REGISTER",
+            fix='T.cuda.mov_sreg(32, "laneid")',
+        )
+    dtype, letter = (Int64, "l") if bits == 64 else (Int32, "r")
+    return ptx(f"mov.u{bits} $0, %{reg_name};", dtype, f"={letter}")
 
 
 def ffs_u32(value: object) -> Int32:

@@ -24,15 +24,21 @@ __all__ = [
     "NE",
     "Add",
     "And",
+    "BitwiseAnd",
+    "BitwiseNot",
+    "BitwiseOr",
+    "BitwiseXor",
     "Div",
     "FloatImm",
     "FloorDiv",
     "FloorMod",
     "IntImm",
+    "LShift",
     "Mod",
     "Mul",
     "Not",
     "Or",
+    "RShift",
     "Sub",
     "assume",
     "buffer_store",
@@ -50,7 +56,7 @@ def _of_two(name: str, sign: str) -> Callable:
     return operation
 
 
-Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE = (
+Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE, BitwiseAnd, BitwiseOr, BitwiseXor, LShift, RShift = (
     _of_two(name, sign)
     for name, sign in (
         ("Add", "add"),
@@ -64,6 +70,11 @@ Add, Sub, Mul, FloorDiv, FloorMod, EQ, NE, LT, LE, GT, GE = (
         ("LE", "le"),
         ("GT", "gt"),
         ("GE", "ge"),
+        ("BitwiseAnd", "and"),
+        ("BitwiseOr", "or"),
+        ("BitwiseXor", "xor"),
+        ("LShift", "lshift"),
+        ("RShift", "rshift"),
     )
 )
 
@@ -74,7 +85,7 @@ def Div(a: Any, b: Any) -> Numeric:
     return x / y if x.is_float else integer_functions.truncdiv(x, y)
 
 
-Mod = integer_functions.truncmod
+Mod, BitwiseNot = integer_functions.truncmod, integer_functions.bitwise_not
 
 
 def And(a: Any, b: Any) -> Any:

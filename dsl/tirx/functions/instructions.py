@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from dsl.core import trace
-from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn_of_old_name
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import Boolean, Int8, Int32, Numeric, Uint32, numeric
 from dsl.core.number.operators import select
@@ -29,12 +29,18 @@ from dsl.tirx.values.promotion import as_register
 
 
 class Namespace:
-    """T.ptx. `own`: functions by their path, `functions`: others of its names, `upstream`: names refused by name."""
+    """T.ptx. `own`: functions by their path, `newer`: what 0.27 has in their place, `names`: others of its names,
+    `upstream`: names refused by name."""
 
     def __init__(
-        self, own: dict[tuple[str, ...], Callable], names: dict[str, Any], upstream: frozenset, groups: frozenset
+        self,
+        own: dict[tuple[str, ...], Callable],
+        newer: dict[str, str],
+        names: dict[str, Any],
+        upstream: frozenset,
+        groups: frozenset,
     ):
-        self._own, self._upstream, self._upstream_groups = own, upstream, groups
+        self._own, self._newer, self._upstream, self._upstream_groups = own, newer, upstream, groups
         vars(self).update(names)
         for path in own:
             vars(self).setdefault(path[0], Instruction(self, path[:1]))
@@ -158,9 +164,16 @@ class Instruction:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         if self._function is not None and not (self._is_other_form(arguments, options)):
+            self._note()
             return self._function(*arguments, **options)
         perform(self, arguments, options)
         return None
+
+    def _note(self) -> None:
+        """Warn of a name that apache-tvm 0.27 has no more."""
+        if newer := self._namespace._newer.get(self.text):
+            text = f"apache-tvm 0.27 has no T.ptx.{self.text} like this: write `{newer}`"
+            warn_of_old_name(text)
 
     def _is_other_form(self, arguments: tuple, options: dict) -> bool:
         """Whether a call is not one of 0.26's function, but of an instruction of the same name."""

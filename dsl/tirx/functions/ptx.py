@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dsl.core.control_flow.statements import while_
 from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Boolean, Float32, Int32, Uint32, is_dynamic, numeric
-from dsl.core.number.pointer import Pointer
 from dsl.core.phrase import shown
 from dsl.gpu.arithmetic import functions, math
 from dsl.gpu.inline import ptx as _text
@@ -15,8 +13,7 @@ from dsl.tirx.errors.upstream_names import PTX as _UPSTREAM, PTX_GROUPS as _GROU
 from dsl.tirx.functions.cuda import check_barrier
 from dsl.tirx.functions.instruction_arguments import SINK, Moved, Predicate
 from dsl.tirx.functions.instructions import Namespace
-from dsl.tirx.memory.buffer import Buffer
-from dsl.tirx.syntax.choice import not_
+from dsl.tirx.functions.mbarrier_waits import barrier_of, mbarrier_wait
 from dsl.tirx.values.effects import noted
 
 
@@ -86,45 +83,28 @@ def setmaxnreg(inc: bool, reg_count: int) -> None:
 # --- mbarrier --------------------------------------------------------------------------------------------------------
 
 
-def _barrier(place: object) -> Pointer:
-    if isinstance(place, Buffer):
-        place = place.data
-    if not isinstance(place, Pointer):
-        raise DSLUserCodeTypeError(
-            f"an mbarrier must be an address, got {type_name(place)}", id="POINTER_TYPE", fix="bar.ptr_to([0])"
-        )
-    return place
-
-
 @noted
 def _arrive(bar: object) -> None:
     """Arrive once.  PTX ISA: mbarrier.arrive."""
-    gpu_mbarrier.arrive(_barrier(bar))
+    gpu_mbarrier.arrive(barrier_of(bar))
 
 
 @noted
 def _expect_tx(bar: object, byte_count: object) -> None:
     """Arrive once, and expect this number of bytes.  PTX ISA: mbarrier.arrive.expect_tx."""
-    gpu_mbarrier.arrive_expect_tx(_barrier(bar), byte_count)
+    gpu_mbarrier.arrive_expect_tx(barrier_of(bar), byte_count)
 
 
 @noted
 def _init(bar: object, thread_count: object) -> None:
     """Make a barrier whose phases end with this number of arrivals; one thread does."""
-    gpu_mbarrier.init(_barrier(bar), thread_count)
-
-
-@noted
-def try_wait(bar: object, phase: object) -> None:
-    """Wait until the phase of parity `phase` has ended."""
-    place, parity = _barrier(bar), Int32(numeric(phase))
-    while_(lambda: not_(gpu_mbarrier.try_wait(place, parity)), lambda: (), (), ())
+    gpu_mbarrier.init(barrier_of(bar), thread_count)
 
 
 @noted
 def _try_wait_once(bar: object, phase: object, ticks: object = None) -> Boolean:
     """Whether the phase of parity `phase` has ended, after waiting a while."""
-    return gpu_mbarrier.try_wait(_barrier(bar), Int32(numeric(phase)))
+    return gpu_mbarrier.try_wait(barrier_of(bar), Int32(numeric(phase)))
 
 
 def pred(value: object) -> Predicate:
@@ -162,7 +142,24 @@ _OWN = {
     ("mbarrier", "init"): _init,
     ("mbarrier", "arrive"): _arrive,
     ("mbarrier", "arrive", "expect_tx"): _expect_tx,
-    ("mbarrier", "try_wait"): try_wait,
+    ("mbarrier", "try_wait"): mbarrier_wait,
     ("mbarrier", "try_wait_once"): _try_wait_once,
 }
-NAMESPACE = Namespace(_OWN, {"pred": pred, "addr": addr, "SINK": SINK}, _UPSTREAM, _GROUPS)
+# What 0.27 has in the place of names of 0.26 that it refuses.
+_NEWER = {
+    "elect_sync": "T.cuda.elect_sync()",
+    "any_sync": "T.cuda.any_sync(mask, pred)",
+    "exp2": "T.ptx.ex2.approx.ftz.f32(d, x)",
+    "rcp": "T.ptx.rcp.approx.ftz.f32(d, x)",
+    "max_f32": "T.ptx.max.f32(d, a, b)",
+    "fence": "T.ptx.fence.acq_rel.gpu()",
+    "fence.mbarrier_init": "T.ptx.fence.mbarrier_init.release.cluster()",
+    "fence.proxy_async": "T.ptx.fence.proxy.async_.shared__cta()",
+    "setmaxnreg": "T.ptx.setmaxnreg.inc.sync.aligned.u32(count)",
+    "mbarrier.init": "T.ptx.mbarrier.init.shared.b64(bar, count)",
+    "mbarrier.arrive": "T.ptx.mbarrier.arrive.shared.b64(state, bar)",
+    "mbarrier.arrive.expect_tx": "T.ptx.mbarrier.arrive.expect_tx.shared.b64(state, bar, bytes)",
+    "mbarrier.try_wait": "T.cuda.mbarrier_wait(bar, phase)",
+    "mbarrier.try_wait_once": "T.ptx.mbarrier.try_wait.parity.shared.b64(done, bar, phase)",
+}
+NAMESPACE = Namespace(_OWN, _NEWER, {"pred": pred, "addr": addr, "SINK": SINK}, _UPSTREAM, _GROUPS)

@@ -1,4 +1,4 @@
-"""Kernels of one instruction each, spelled as in instructions.txt, by apache-tvm 0.27 and here.
+"""Kernels of one instruction each, spelled as in instructions.txt, by apache-tvm 0.27 and here. `cuda.NAME` is a function of T.cuda.
 
 python tests/tirx/oracle/instructions.py PYTHON     writes instructions.npz; PYTHON is a Python that has apache-tvm 0.27
 
@@ -49,6 +49,8 @@ def spelled(name: str) -> str:
         f"{word}_" if keyword.iskeyword(word) or word == "global" else word
         for word in name.replace("::", "__").split(".")
     ]
+    if words[0] == "cuda":
+        return f"T.{'.'.join(words)}"
     return f"T.ptx.{'.'.join(words)}" if all(word.isidentifier() for word in words) else f'T.ptx["{name}"]'
 
 
@@ -76,6 +78,9 @@ def source(number: int) -> str:
                     arguments.append(f"{element} != T.uint32(0)" if dtype == "pred" else element)
     copies = [f"S[tx * {WORDS} + {k}] = M[tx * {WORDS} + {k}]" for k in range(WORDS)]
     copies += [f"YM[tx * {WORDS} + {k}] = M[tx * {WORDS} + {k}]" for k in range(WORDS)]
+    call = f"{spelled(line[0])}({', '.join(arguments)})"
+    if line[0].startswith("cuda.") and declared:
+        call = f"{arguments[0]} = {spelled(line[0])}({', '.join(arguments[1:])})"
     after = ["T.ptx.cp.async_.wait_all()"] if line[0].startswith("cp.async.c") else []
     after += ["T.cuda.cta_sync()"] + [f"YS[tx * {WORDS} + {k}] = S[tx * {WORDS} + {k}]" for k in range(WORDS)]
     body = [
@@ -85,7 +90,7 @@ def source(number: int) -> str:
         *copies,
         "T.cuda.cta_sync()",
         *declared,
-        f"{spelled(line[0])}({', '.join(arguments)})",
+        call,
         *after,
         *stored,
     ]
@@ -125,6 +130,10 @@ def arguments(number: int) -> dict[str, np.ndarray]:
 def _bits(drawn: np.random.Generator, name: str, dtype: str, count: int) -> np.ndarray:
     """Integers, or the bits of finite floats where the instruction computes with packed ones."""
     for float_type, numpy_type in (
+        ("bfloat1622", None),
+        ("hmax2", None),
+        ("hmin2", None),
+        ("float2", "float32"),
         ("bf16", None),
         ("f16", "float16"),
         ("f32x2", "float32"),
