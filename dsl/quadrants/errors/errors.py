@@ -101,6 +101,10 @@ class OutOfRange(Diagnostic, IndexError):
     """An error for which the real package raises IndexError."""
 
 
+class OutOfRangeWhileDebugging(OutOfRange, AssertionError):
+    """The same with debug=True, for which the real package raises AssertionError."""
+
+
 class UnknownAttribute(Diagnostic, AttributeError):
     """An error for which the real package raises AttributeError."""
 

@@ -31,7 +31,7 @@ def check(indices: Sequence, shape: Sequence, label: str, starts: Sequence[int] 
         require(
             _inside(wide, start, extent),
             AssertionError,
-            f"index {{}} is out of bounds of dimension {axis} of {described}{limits}",
+            f"Out of bound access: index {{}} is out of bounds of dimension {axis} of {described}{limits}",
             wide,
             *extents,
         )

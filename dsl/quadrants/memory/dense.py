@@ -18,6 +18,7 @@ from dsl.quadrants.errors.description import described
 from dsl.quadrants.errors.errors import (
     InvalidType,
     OutOfRange,
+    OutOfRangeWhileDebugging,
     QuadrantsIndexError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
@@ -249,7 +250,7 @@ class Dense(Indexed):
         flat = 0
         for part, start, extent in zip(index, starts, self.shape):
             if not 0 <= part - start < extent:
-                raise OutOfRange(
+                raise (OutOfRangeWhileDebugging if runtime.check().debug else OutOfRange)(
                     f"index {part} is out of bounds of an axis from {start} to {start + extent - 1}",
                     f"use {start} to {start + extent - 1}"
                     if part >= 0

@@ -19,6 +19,9 @@ from dsl.core.syntax.rewrite_statement import Rewriter
 from dsl.quadrants.syntax.grammar import QuadrantsGrammar
 from dsl.quadrants.syntax.unsupported_syntax import IN_FIELD, header
 
+# Operators whose results debug=True checks.
+OVERFLOWING = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.LShift: "lshift"}
+
 
 class ExpressionRewriter(Rewriter):
     """Rewrites the expressions of one kernel or func."""
@@ -187,6 +190,9 @@ class ExpressionRewriter(Rewriter):
             return self._at(node, "percent", operation.left, operation.right)
         if isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and (_is_text(node.left) or _is_text(node.right)):
             return self._at(node, "of_text", ast.Constant(type(node.op).__name__), operation.left, operation.right)
+        if type(node.op) in OVERFLOWING:
+            name = ast.Constant(OVERFLOWING[type(node.op)])
+            return self._at(node, "overflowing", name, operation.left, operation.right)
         return operation
 
     def visit_IfExp(self, node: ast.IfExp):

@@ -8,7 +8,7 @@ from dsl.quadrants.syntax import expression, hooks, iterate, loops
 from dsl.quadrants.syntax.grammar import QuadrantsGrammar
 from dsl.quadrants.syntax.rewrite_statement import QuadrantsRewriter
 from dsl.quadrants.syntax.static import static
-from dsl.quadrants.values import ops
+from dsl.quadrants.values import ops, overflow
 
 _BUILTINS = {
     builtins.range: "range_",
@@ -26,7 +26,7 @@ _BUILTINS = {
 }
 
 
-_MODULES = hooks, loops, expression, iterate, ops
+_MODULES = hooks, loops, expression, iterate, ops, overflow
 
 
 class _Hooks:

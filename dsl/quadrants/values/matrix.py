@@ -133,14 +133,15 @@ class Matrix:
         keys = tuple(_index(part) for part in keys)
         if any(isinstance(part, slice) for part in keys):
             return self._sliced(keys)
-        if len(keys) == 1 and len(self._shape) == 2 and not is_dynamic(keys[0]):
+        if len(keys) == 1 and len(self._shape) == 2 and not is_dynamic(keys[0]) and not active():
             _check_extent(keys[0], self.n)
             return self.parts()[keys[0]]
         if len(keys) != len(self._shape):
             raise QuadrantsIndexError.at(
-                f"a {'vector' if self.ndim == 1 else 'matrix'} takes {self.ndim} "
-                f"ind{'ex' if self.ndim == 1 else 'ices'}, got {len(keys)}",
-                "write `v[i]`" if self.ndim == 1 else "write `m[i, j]`",
+                f"Expected {self.ndim} indices, got {len(keys)}",
+                "write `v[i]` for an element of a vector"
+                if self.ndim == 1
+                else "write `m[i, j]` for an element of a matrix, `m[i, :]` for a row",
             )
         if not any(map(is_dynamic, keys)):
             refuse_negative(keys)

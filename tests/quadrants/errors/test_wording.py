@@ -179,7 +179,7 @@ COMPONENTS = {  # assigned or read: the class of the real package's error, and t
     "f[0].x": ("QuadrantsCompilationError", "a number has none: use a qd.Vector for components"),
     "m[0].x": ("QuadrantsIndexError", "index it: `m[i, j]`"),
     "m[0].xy": ("QuadrantsIndexError", "index it: `m[i, j]`"),
-    "m[0][2]": ("QuadrantsIndexError", "index from 0 to 1"),
+    "m[0][2]": ("QuadrantsIndexError", "write `m[i, j]` for an element of a matrix, `m[i, :]` for a row"),
     "v[0][3]": ("QuadrantsIndexError", "index from 0 to 2"),
 }
 

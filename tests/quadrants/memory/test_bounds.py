@@ -104,9 +104,7 @@ def test_an_index_outside_of_its_dimension_is_an_error_and_no_other_is():
             with pytest.raises(qd.QuadrantsAssertionError) as caught:
                 kernel(subject, i, j)
             axis = 0 if labels[wrong].startswith("vector") else wrong
-            text = (
-                f"assertion failed: index {(i, j)[wrong]} is out of bounds of dimension {axis} of the {labels[wrong]}"
-            )
+            text = f"assertion failed: Out of bound access: index {(i, j)[wrong]} is out of bounds of dimension {axis} of the {labels[wrong]}"
             start, extent = dims[wrong]
             text += f", where indices run from {start} to {start + extent - 1}" if start else ""
             line = str(caught.value).splitlines()[2]

@@ -57,7 +57,7 @@ def test_makers():
     "call, kind, text",
     [
         (lambda: M[0, 3], QuadrantsIndexError, "index 3 is out of bounds of an axis of 3"),
-        (lambda: V[0, 1], QuadrantsIndexError, "a vector takes 1 index, got 2"),
+        (lambda: V[0, 1], QuadrantsIndexError, "Expected 1 indices, got 2"),
         (lambda: Matrix([[1, 2], [3]]), QuadrantsTypeError, None),
         (lambda: Matrix(3), QuadrantsTypeError, "a vector or matrix is made of a list of numbers or of lists, got 3"),
     ],
