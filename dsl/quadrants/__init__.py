@@ -48,6 +48,7 @@ from dsl.quadrants.memory.struct_field import StructField
 from dsl.quadrants.memory.tensor import Backend, MatrixTensor, Tensor, VectorTensor, tensor, wrap
 from dsl.quadrants.runtime import amdgpu, arm64, cpu, cuda, gpu, init, metal, python, reset, sync, vulkan, x64, x86_64
 from dsl.quadrants.simt.block import block_idx, global_thread_idx
+from dsl.quadrants.streams import Event, Stream, create_event, create_stream, stream_parallel
 from dsl.quadrants.syntax.iterate import grouped, ndrange
 from dsl.quadrants.syntax.static import loop_config, static, static_assert, static_print
 from dsl.quadrants.types.enums import Layout
@@ -67,6 +68,7 @@ __all__ = [
     "TRACE",
     "WARN",
     "Backend",
+    "Event",
     "Field",
     "FieldsBuilder",
     "Layout",
@@ -78,6 +80,7 @@ __all__ = [
     "SNode",
     "ScalarField",
     "ScalarNdarray",
+    "Stream",
     "Struct",
     "StructField",
     "Template",
@@ -94,6 +97,8 @@ __all__ = [
     "block_local",
     "cache_read_only",
     "cpu",
+    "create_event",
+    "create_stream",
     "cuda",
     "data_oriented",
     "dataclass",
@@ -145,6 +150,7 @@ __all__ = [
     "static",
     "static_assert",
     "static_print",
+    "stream_parallel",
     "sync",
     "template",
     "tensor",

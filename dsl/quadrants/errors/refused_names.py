@@ -56,12 +56,6 @@ _TABLE = (
     ),
     ("meshes", "keep the connectivity in arrays", "Mesh MeshInstance mesh_local mesh_patch_idx"),
     (
-        "streams and events",
-        "leave it out: kernels run one after the other",
-        """
-     Event Stream create_event create_stream stream_parallel""",
-    ),
-    (
         "graphs and checkpoints",
         "call the kernels one after the other",
         """

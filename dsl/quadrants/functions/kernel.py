@@ -20,7 +20,7 @@ from dsl.core.errors import DSLUserCodeError
 from dsl.core.ir import mlir
 from dsl.launch import session
 from dsl.launch.call.compiling import compiler
-from dsl.quadrants import runtime
+from dsl.quadrants import runtime, streams
 from dsl.quadrants.errors import error_conversion
 from dsl.quadrants.errors.description import an, described
 from dsl.quadrants.errors.errors import (
@@ -126,8 +126,9 @@ class Kernel(Function):
 
     grammar = surface.KERNEL
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable, is_graph: bool = False):
         super().__init__(function)
+        self.is_graph = is_graph
         self._specialised: dict[tuple, list[Specialised]] = {}
         self._generation = -1
         self._kinds: list | None = None
@@ -213,6 +214,8 @@ class Kernel(Function):
                 return specialised.run(*bound)
         if task.active():
             raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix=f"make `{self.__name__}` a @qd.func")
+        if "qd_stream" in keywords and "qd_stream" not in self.signature.parameters:
+            streams.check_launch(keywords.pop("qd_stream"), self.is_graph)
         if keywords or len(arguments) != len(self.signature.parameters):
             arguments = self._bound(arguments, keywords)
         if self._generation != runtime.Runtime.generation:
@@ -277,6 +280,7 @@ class Kernel(Function):
             program = task.Program(trace.symbol(self.__name__), trace.host())
             programs.append(program)
             config = runtime.check()
+            program.is_graph = self.is_graph
             program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
             for name, value, kind in zip(self.signature.parameters, values, self.kinds):
                 program.names.update(_named(name, value, kind))
@@ -430,7 +434,9 @@ def kernel(
     checkpoints: bool = False,
 ) -> Kernel | Callable[[Callable], Kernel]:
     """A function whose outermost loops run on the device, a thread an iteration. The options change no result."""
-    return kernel if function is None else Kernel(_authors(function, "kernel"))
+    if function is None:
+        return functools.partial(kernel, pure=pure, fastcache=fastcache, graph=graph, checkpoints=checkpoints)
+    return Kernel(_authors(function, "kernel"), bool(graph))
 
 
 def _authors(function: Any, word: str) -> Callable:

@@ -167,6 +167,7 @@ class Program:
     returns: list = field(default_factory=list)  # the return annotations of the real_funcs around
     config: LoopConfig = field(default_factory=LoopConfig)
     debug: bool = False
+    is_graph: bool = False  # of @qd.kernel(graph=True)
     unrolling_limit: int = 32
     most_blocks: int = MOST_BLOCKS
     random_numbers: dict[int, Any] = field(default_factory=dict)  # by task: how many each thread took

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 
+from dsl.quadrants import streams
 from dsl.quadrants.syntax import expression, hooks, iterate, loops
 from dsl.quadrants.syntax.grammar import QuadrantsGrammar
 from dsl.quadrants.syntax.rewrite_statement import QuadrantsRewriter
@@ -26,7 +27,7 @@ _BUILTINS = {
 }
 
 
-_MODULES = hooks, loops, expression, iterate, ops, overflow
+_MODULES = hooks, loops, expression, iterate, ops, overflow, streams
 
 
 class _Hooks:

@@ -19,7 +19,6 @@ UNSUPPORTED = {
     ast.Global: ("global", IN_FIELD),
     ast.Nonlocal: ("nonlocal", IN_FIELD),
     ast.Match: ("match", "write `if` and `elif`"),
-    ast.With: ("with", "take it out of the kernel"),
     ast.AsyncWith: ("async with", _PLAIN),
     ast.AsyncFor: ("async for", _PLAIN),
     ast.AsyncFunctionDef: ("async def", _PLAIN),

@@ -37,7 +37,6 @@ STATEMENTS = {
     ast.ImportFrom: "from math import pi",
     ast.Delete: "del n",
     ast.Match: "match n:\n    case 1:\n        pass",
-    ast.With: "with n:\n    pass",
     ast.ClassDef: "class Inner:\n    pass",
     ast.Lambda: "f = lambda: 1",
     ast.Set: "s = {1, 2}",
