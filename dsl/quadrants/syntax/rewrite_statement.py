@@ -307,6 +307,8 @@ class QuadrantsRewriter(ExpressionRewriter):
     def visit_AnnAssign(self, node: ast.AnnAssign):
         if node.value is None or not isinstance(node.target, ast.Name):
             return self._refuse(node, "an annotated assignment needs a name and a value", "for example `x: qd.i32 = 0`")
+        if self._is_argument(node.target.id):
+            return self._store(node, node.target, node.value, False)
         if self._visible(node.target.id):
             return self._refuse(node, "Recreating variables is not allowed", "assign without the annotation")
         value = self._at(node, "annotated", self.visit(node.value), self.visit(node.annotation))

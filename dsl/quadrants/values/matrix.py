@@ -167,7 +167,9 @@ class Matrix:
                 "write `m[i, :]`" if self.ndim == 2 else "write `v[1:3]`",
             )
         numbers = [part for part in keys if not isinstance(part, slice)]
-        refuse_negative(numbers)
+        refuse_negative(
+            [*numbers, *(end for part in keys if isinstance(part, slice) for end in (part.start, part.stop))]
+        )
         bounds.check(
             tuple(numbers),
             tuple(extent for part, extent in zip(keys, self._shape) if not isinstance(part, slice)),

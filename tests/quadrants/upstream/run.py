@@ -25,7 +25,9 @@ syntax_errors ast_refactor assign tuple_assign basics offload offload_cross
 random types math_module bit_operations fields_builder copy_from fill element_wise expr_list expr_dict
 custom_struct struct py_dataclass data_oriented_mixed_combos tensor_annotation tensor_annotation_in_func tensor_backend
 tensor_factory tensor_factory_vec_mat tensor_layout tensor_wrapper_kernel tensor_wrapper_skeleton tensor_wrapper_surface
-tensor_wrapper_in_struct tensor_consistency svd eig matrix_solve""".split()
+tensor_wrapper_in_struct tensor_consistency svd eig matrix_solve
+field matrix overflow debug compare complex_struct assert data_oriented_ndarray data_oriented_template_primitives exception
+indices kernel_arg_errors""".split()
 LIMIT_S = 300
 EXAMPLES = """\
 examples:
