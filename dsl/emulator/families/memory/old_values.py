@@ -60,23 +60,46 @@ class Old(NamedTuple):
         return max(known, default=0) > self.value.known.most_of(block, thread)
 
 
+class Seen:
+    """How far a thread has seen others come, as it is now."""
+
+    def __init__(self, slot, thread: int) -> None:
+        self.slot, self.thread = slot, thread
+        self._labels: dict[int, list[int]] = {}
+
+    def has_come(self, block: int, other: int, label: int) -> bool:
+        """Whether another thread had come so far."""
+        if block not in self._labels:
+            mine = block == self.slot.block
+            labels = self.slot.seen(self.thread) if mine else self.slot.abroad(self.thread).labels(block)
+            self._labels[block] = [] if labels is None else labels[self.slot.threads :].tolist()
+        labels = self._labels[block]
+        return bool(labels) and labels[other] >= label
+
+
 class Place:
     """The values of some bytes, the last one in memory."""
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
         self.values = [Value(Known(), Known(), (-1, -1), 0, 0)]
-        self.read: dict[
-            Who, list[tuple[int, int]]
-        ] = {}  # by thread: the first label at which it read a value, its number
+        self.last_read: dict[Who, int] = {}  # by thread: the number of the value that it read last
+        # by number and block: each thread that read it, and the first label at which it did
+        self.readers: dict[int, dict[int, list[tuple[int, int]]]] = {}
         self.times: dict[Who, int] = {}  # by thread: how often it has read the last of these
 
     def reads(self, who: Who, label: int, number: int) -> None:
         """A thread has read or written a value."""
-        rows = self.read.setdefault(who, [])
-        if not rows or rows[-1][1] != number:
-            rows.append((label, number))
-            del rows[:-MOST_VALUES]
+        if self.last_read.get(who) != number:
+            self.last_read[who] = number
+            self.readers.setdefault(number, {}).setdefault(who[0], []).append((who[1], label))
+
+    def add(self, value: Value) -> None:
+        """A value is written; one that is too old to be read is forgotten."""
+        self.values.append(value)
+        del self.values[:-MOST_VALUES]
+        for number in [each for each in self.readers if each < self.values[0].number]:
+            del self.readers[number]
 
 
 class OldValues:
@@ -102,9 +125,8 @@ class OldValues:
         known = self.order.places[key].known.copy()
         label = slot.label(thread)
         fences = self.order.sc_fences.written(key)
-        place.values.append(Value(known, fences, (slot.block, thread), label, self.count))
+        place.add(Value(known, fences, (slot.block, thread), label, self.count))
         place.reads((slot.block, thread), label, self.count)
-        del place.values[:-MOST_VALUES]
 
     def fence(self, slot, thread: int, _: int, is_sc: int) -> None:
         if is_sc:
@@ -116,8 +138,7 @@ class OldValues:
         if place is None or place.size_bytes != how >> events.SIZE_SHIFT & SIZE_MASK:
             return 0
         who, last = (slot.block, thread), place.values[-1]
-        rows = place.read.get(who)
-        mine = None if rows is None else rows[-1][1]
+        mine = place.last_read.get(who)
         again = place.times.get(who, 0) < (MOST_READS if how & events.COUNTED else 1)
         least = 0 if mine is None else mine if again else mine + 1
         value = last if least >= last.number else self._oldest(place, slot, thread, least)
@@ -133,20 +154,19 @@ class OldValues:
 
     def _oldest(self, place: Place, slot, thread: int, least: int) -> Value:
         """The oldest value from number `least` on that a thread may still read."""
-        fenced = self.fenced.get((slot.block, thread), 0)
-        for (block, other), rows in place.read.items():
-            for label, number in reversed(rows):
-                if number <= least:
-                    break
-                if _has_seen(slot, thread, block, other, label):
-                    least = number
-        for value in place.values[1:]:
+        fenced, seen = self.fenced.get((slot.block, thread), 0), Seen(slot, thread)
+        for number in sorted((each for each in place.readers if each > least), reverse=True):
+            if any(seen.has_come(block, *each) for block, rows in place.readers[number].items() for each in rows):
+                least = number
+                break
+        for value in reversed(place.values[1:]):
+            if value.number <= least:
+                break
             block, other = value.writer
             is_near = block == slot.block and other >> 5 == thread >> 5
-            if value.number > least and (
-                is_near or value.number <= fenced or _has_seen(slot, thread, block, other, value.label)
-            ):
+            if is_near or value.number <= fenced or seen.has_come(block, other, value.label):
                 least = value.number
+                break
         return next((each for each in place.values if each.number >= least), place.values[-1])
 
     def _learn(self, value: Value, slot, thread: int, how: int) -> None:
@@ -156,14 +176,6 @@ class OldValues:
         else:
             slot.pending.setdefault(thread, Known()).take(value.known, groups)
         self.order.sc_fences.read(slot, thread, value.fences)
-
-
-def _has_seen(slot, thread: int, block: int, other: int, label: int) -> bool:
-    """Whether a thread has seen that another one had come so far."""
-    if block == slot.block:
-        return thread == other or bool(slot.seen(thread)[slot.threads + other] >= label)
-    labels = slot.abroad(thread).labels(block)
-    return labels is not None and bool(labels[slot.threads + other] >= label)
 
 
 def how(body, instr: Instr, kind: int) -> int | None:
