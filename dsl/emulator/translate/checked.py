@@ -7,6 +7,8 @@ unchecked. It is another program to LLVM: unchecked code does not know of it.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
+from typing import Any
 
 from dsl.emulator import families
 from dsl.emulator.check import observed_writes, order, ordering, trail
@@ -212,11 +214,11 @@ class Checked(Thread):
         if instr.traits & STORE:
             source = instr.operands[1]
             values = list(source.items) if isinstance(source, Vec) else [source]
-        if not any(self.is_marked(each) for each in values):
-            values, parts = [], [(address, size_bytes, "0")]
-        else:
+        marks = [self.mark(each) for each in values]
+        parts = [(address, size_bytes, "0")]
+        if any(mark != "0" for mark in marks):
             each = size_bytes // len(values)
-            parts = [(self.add(address, i * each, "i64"), each, self.mark(v)) for i, v in enumerate(values)]
+            parts = [(self.add(address, i * each, "i64"), each, mark) for i, mark in enumerate(marks)]
         for place, nbytes, mark in parts:
             where = f"i32 {linear}, i32 {site}, i64 {place}, i32 {nbytes}, i64 {mark}"
             self.do(f"call void @emu_written(ptr %ctx, {where})")
@@ -230,35 +232,47 @@ class Checked(Thread):
         if slot not in self.mark_slots:
             self.mark_slots[slot] = name = slot + MARK
             self.allocas.append(f"  {name} = alloca i64")
-            self.prologue.append(f"  store i64 0, ptr {name}")
         return self.mark_slots[slot]
+
+    def _mark_of(self, reg: Reg) -> str:
+        """The mark of a register, as what is known here or from its slot."""
+        slot = self._mark_slot(reg)
+        if slot not in self.values:
+            self.values[slot] = self.get(slot, "i64")
+            if slot not in self.frame.loaded:
+                self.frame.loaded.add(slot)
+                self.prologue.append(f"  store i64 0, ptr {slot}")
+        return self.values[slot]
+
+    def _marked_of(self, operands: Iterable[Any]) -> list[Reg]:
+        """The registers of operands that may be marked, each once."""
+        names = self.marked.get(self.frame.function.name, ())
+        rows = {reg.name: reg for each in operands for reg in registers(each) if reg.name in names}
+        return list(rows.values())
 
     def mark(self, *operands) -> str:
         """The mark of what is computed of these."""
-        names = self.marked.get(self.frame.function.name, ())
-        marked = {}
-        for operand in operands:
-            for reg in registers(operand):
-                if reg.name in names:
-                    marked[reg.name] = reg
-        marks = [self.get(self._mark_slot(reg), "i64") for reg in marked.values()]
-        result = marks[0] if marks else "0"
-        for each in marks[1:]:
-            result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})")
-        return result
+        marks = {mark for reg in self._marked_of(operands) if (mark := self._mark_of(reg)) != "0"}
+        result = ""
+        for each in sorted(marks):
+            result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})") if result else each
+        return result or "0"
 
     def put_mark(self, operand, mark: str) -> None:
-        names = self.marked.get(self.frame.function.name, ())
-        for reg in registers(operand):
-            if reg.name in names:
-                self.put(self._mark_slot(reg), mark, "i64")
+        for reg in self._marked_of([operand]):
+            slot = self._mark_slot(reg)
+            self.put(slot, mark, "i64")
+            self.values[slot] = mark
+            self.written.add(slot)
 
     def _decides(self, instr: Instr, *operands, ends: bool = True) -> None:
         """A finding if one of these is marked; where it `ends` the launch, at once."""
-        marked = [each for each in operands if self.is_marked(each)]
-        if not marked:
+        if (mark := self.mark(*operands)) == "0":
             return
-        self.undefined_finding(instr, self.mark(*marked), ends)
+        self.undefined_finding(instr, mark, ends)
+        if ends:  # who comes here has none of them marked
+            for reg in self._marked_of(operands):
+                self.values[self._mark_slot(reg)] = "0"
 
     def undefined_finding(self, instr: Instr, mark: str, ends: bool) -> None:
         bad, fine = self.fresh("undefined"), self.fresh("defined")

@@ -25,9 +25,7 @@ def _shuffle(body, row, instr: Instr) -> None:
     """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on: reductions
     leave them where nobody needs them."""
     linear, given = body.threads["linear"], "0"
-    sources = [each for each in reads(instr) if body.is_marked(each)]
-    if sources:
-        mark = body.mark(*sources)
+    if (mark := body.mark(*reads(instr))) != "0":
         passes = body.cmp("ne", body.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
         given = body.select(passes, mark, 0, "i64")
         body.undefined_finding(instr, body.select(passes, 0, mark, "i64"), ends=False)
