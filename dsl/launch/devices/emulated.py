@@ -318,7 +318,7 @@ class Emulated(Device):
                 gives_way=self.perturbation is not None,
                 decisions=self._decisions,
                 earlier=self._overlapped(launch),
-                leaves=self._leaves(program, launch),
+                leaves=self._leaves(program, entry, launch),
                 accessed=functools.partial(self.accessed, program, entry) if self.accessed else None,
             )
         except ValueError as error:
@@ -358,9 +358,9 @@ class Emulated(Device):
         earlier = self._earlier.pop(launch.stream, None)
         return earlier if launch.flags & PROGRAMMATIC else None
 
-    def _leaves(self, program: emulator.Program, launch: Launch) -> Callable[[Any], None] | None:
+    def _leaves(self, program: emulator.Program, entry: str, launch: Launch) -> Callable[[Any], None] | None:
         """A function that keeps the footprint of the launch if its kernel lets the next one begin."""
-        if not program.lets_next_begin:
+        if not program.lets_next_begin(entry):
             return None
         return functools.partial(self._earlier.__setitem__, launch.stream)
 

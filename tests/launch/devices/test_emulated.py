@@ -183,3 +183,22 @@ def test_a_launch_that_may_overlap_the_one_before_has_to_wait_for_it(trigger, fl
         return device.launch(program, "k", launch, params)
     with pytest.raises(emulator.Fault, match="the launch before"):
         device.launch(program, "k", launch, params)
+
+
+def test_a_launch_does_not_overlap_a_kernel_without_a_trigger_of_a_module_with_one():
+    """PTX ISA 9.7.13.13: griddepcontrol.wait is needed if the grid before uses launch_dependents."""
+    device, x = Emulated(), np.zeros(1, np.uint32)
+    device.look_for("race")
+    device.register(x.ctypes.data, x.nbytes, "x")
+    params, shape = [x.ctypes.data.to_bytes(8, "little")], ((1, 1, 1), (1, 1, 1))
+    quiet = _OVERLAPPING.replace("BODY", "st.global.u32 [%x], 5;")
+    loud = _OVERLAPPING.replace("BODY", "griddepcontrol.launch_dependents; st.global.u32 [%x], 5;")
+    head, both = quiet.partition(".visible")[0], quiet + ".visible" + loud.partition(".visible")[2].replace("k(", "t(")
+    assert both.startswith(head) and both.count(".visible") == 2
+    reader = device.load(_OVERLAPPING.replace("BODY", "ld.global.u32 %v, [%x];"))
+    program = device.load(both)
+    device.launch(program, "k", Launch(*shape), params)
+    device.launch(reader, "k", Launch(*shape, flags=PROGRAMMATIC), params)
+    device.launch(program, "t", Launch(*shape), params)
+    with pytest.raises(emulator.Fault, match="the launch before"):
+        device.launch(reader, "k", Launch(*shape, flags=PROGRAMMATIC), params)
