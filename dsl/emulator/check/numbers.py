@@ -54,6 +54,15 @@ class undefined:
     SITE_SHIFT, ADDRESS_MASK, MOST_SITES = 48, (1 << 48) - 1, (1 << 15) - 2
     COMPUTED = 1 << 63  # it is not what was read, but computed of that
     SHUFFLED = 1 << 47  # of what a shuffle gave: a lane is in the place of the address
+    # what a finding does: the launch goes on; it ends; it goes on, and there is none if some of the word is written
+    GOES_ON, ENDS, UNLESS_PADDING = 0, 1, 2
+
+
+class Met(ctypes.Structure):
+    """The last labels of the lanes of a warp before they met at shuffles: at those of all lanes, and for each lane at
+    others."""
+
+    _fields_ = [("whole", _u32 * 32), ("some", _u32 * 32 * 32)]
 
 
 class CellEntry(ctypes.Structure):

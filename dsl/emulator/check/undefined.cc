@@ -55,6 +55,16 @@ enum : u8 { UNWRITTEN, WRITTEN, COPIED };  // COPIED: written, with a value of g
   for (u32 i = 0; i < size; ++i) valid[i] = !is_whole || from[i] == WRITTEN ? WRITTEN : COPIED;
 }
 
+// Whether some of the word of global memory that a mark names is written, as the rest of a structure with padding is.
+[[gnu::cold, gnu::noinline]] bool is_padding(Context *ctx, u64 mark) {
+  u64 word = mark & undefined::ADDRESS_MASK & ~3ull;
+  if (owner_of(ctx, word) || is_local(ctx, word)) return false;
+  const u8 *valid = valid_at(ctx, word, nullptr);
+  u32 written = 0;
+  for (u32 i = 0; valid && i < 4; ++i) written += valid[i] == WRITTEN;
+  return written;
+}
+
 // memset, which is a store for the sizes of most accesses.
 [[gnu::always_inline]] inline void fill(u8 *start, u8 byte, u32 size) {
   switch (size) {
@@ -69,17 +79,18 @@ enum : u8 { UNWRITTEN, WRITTEN, COPIED };  // COPIED: written, with a value of g
 
 extern "C" {
 
-// A marked value decides something at a site: 0 where the launch ends with it, else 1.
+// A marked value decides something at a site, `how` as numbers.py has it: 0 where the launch ends with it, else 1.
 //
 // A branch or an address of garbage may lead anywhere. A value that is only passed on is kept for the launch's end: a
 // race may have come before it, which explains more.
-[[gnu::noinline, gnu::cold]] u32 emu_undefined(Context *ctx, u32 tid, u32 site, u64 mark, u32 ends) {
-  if (ends) {
+[[gnu::noinline, gnu::cold]] u32 emu_undefined(Context *ctx, u32 tid, u32 site, u64 mark, u32 how) {
+  if (how == undefined::ENDS) {
     ctx->undefined_mark = 0;
     ctx->other_site = site_of(mark);
     emu_fault(ctx, UNDEFINED, site, tid, mark & undefined::ADDRESS_MASK, 0, 0);
     return 0;
   }
+  if (how == undefined::UNLESS_PADDING && is_padding(ctx, mark)) return 1;
   if (!ctx->undefined_mark) {
     ctx->undefined_mark = mark;
     ctx->undefined_block = ctx->block;
@@ -112,7 +123,7 @@ void emu_written(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u64 mar
   const Context *owner = owner_of(ctx, address);
   u8 *valid = valid_at(ctx, address, owner);
   bool leaves = mark && !owner && !is_local(ctx, address), is_copy = mark && is_copied(ctx, mark, size);
-  if (leaves && !is_copy) emu_undefined(ctx, tid, site, mark, 0);
+  if (leaves && !is_copy) emu_undefined(ctx, tid, site, mark, undefined::GOES_ON);
   if (!valid) return;
   if (is_copy) copy_valid(ctx, valid, size, mark);
   else fill(valid, !mark || leaves ? WRITTEN : UNWRITTEN, size);

@@ -207,7 +207,7 @@ class Checked(Thread):
         else:
             replaces = instr.traits & (LOAD | COPY)  # a copy of global memory may take its padding
         if not replaces:  # it is combined with it, or other lanes get it: ldmatrix
-            self.undefined_finding(instr, self._mark_of_load(0, size_bytes), ends=False)
+            self.undefined_finding(instr, self._mark_of_load(0, size_bytes), undefined.GOES_ON)
 
     def _writes(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
         linear, values = self.threads["linear"], []
@@ -269,18 +269,19 @@ class Checked(Thread):
         """A finding if one of these is marked; where it `ends` the launch, at once."""
         if (mark := self.mark(*operands)) == "0":
             return
-        self.undefined_finding(instr, mark, ends)
+        self.undefined_finding(instr, mark, undefined.ENDS if ends else undefined.GOES_ON)
         if ends:  # who comes here has none of them marked
             for reg in self._marked_of(operands):
                 self.values[self._mark_slot(reg)] = "0"
 
-    def undefined_finding(self, instr: Instr, mark: str, ends: bool) -> None:
+    def undefined_finding(self, instr: Instr, mark: str, how: int) -> None:
+        """`how`: as numbers.undefined has it."""
         bad, fine = self.fresh("undefined"), self.fresh("defined")
         self.do(f"br i1 {self.cmp('eq', mark, 0, 'i64')}, label %{fine}, label %{bad}, !prof !1")
         self.start(bad, keep=True)
-        where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {mark}, i32 {int(ends)}"
+        where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {mark}, i32 {how}"
         self.op(f"call i32 @emu_undefined(ptr %ctx, {where})")
-        self.branch("stop" if ends else fine)
+        self.branch("stop" if how == undefined.ENDS else fine)
         self.start(fine, keep=True)
 
     def instruction(self, instr: Instr) -> None:

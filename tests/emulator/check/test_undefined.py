@@ -195,6 +195,10 @@ FOLLOWED = {
     "it is an address": ("and.b32 %r1, %r1, 3; add.u32 %r1, %r1, %s; st.shared.u8 [%r1], 1;", True, "none"),
     "it is not used": ("st.global.u32 [%g+4], 1;", False, "all"),
     "another is exchanged for it": ("atom.global.exch.b32 %r2, [%g], 1;", False, "none"),
+    "it is shuffled and stored": (
+        "shfl.sync.idx.b32 %r2, %r1, 0, 31, 1; st.global.u32 [%g+4], %r2;", False, "copied"),
+    "it is shuffled and decides": (
+        "shfl.sync.idx.b32 %r2, %r1, 0, 31, 1; setp.ne.u32 %p, %r2, 0; @%p bra E; st.global.u32 [%g+4], 1;", True, "all"),
     "a sum is added to it": ("red.global.add.u32 [%g], 1;", True, "none"),
 }  # fmt: skip
 
@@ -244,3 +248,17 @@ def test_the_padding_of_a_struct_is_none_and_an_element_of_a_vector_is_one(load,
             launch()
     else:
         launch()
+
+
+@pytest.mark.parametrize("written", [0, 2, 4])
+def test_a_word_packed_with_padding_is_shuffled(written):
+    """Structures are sent so. Unwritten memory that was computed with is a finding at the shuffle."""
+    known = np.zeros(8, np.uint8)
+    known[:written] = 1
+    packed = "ld.global.u32 %r1, [%g]; prmt.b32 %r1, %r1, 0, 0x1032;"
+    launch = with_followed(f"{packed} shfl.sync.idx.b32 %r2, %r1, 0, 31, 1; st.global.u32 [%g+4], %r2;", known)
+    if written:
+        launch()
+    else:
+        with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*the value goes into `shfl` here"):
+            launch()

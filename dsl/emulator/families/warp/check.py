@@ -22,13 +22,15 @@ from dsl.emulator.ptx.syntax import Instr, Pair
 
 
 def _shuffle(body, row, instr: Instr) -> None:
-    """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on: reductions
-    leave them where nobody needs them."""
+    """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on, and values as
+    they were read: reductions leave them where nobody needs them, and structures are sent word by word with their
+    padding. What is computed of unwritten memory is a finding here."""
     linear, given = body.threads["linear"], "0"
     if (mark := body.mark(*reads(instr))) != "0":
-        passes = body.cmp("ne", body.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
+        shuffled_on = body.cmp("ne", body.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
+        passes = body.or_(shuffled_on, body.cmp("sge", mark, 0, "i64"), "i1")
         given = body.select(passes, mark, 0, "i64")
-        body.undefined_finding(instr, body.select(passes, 0, mark, "i64"), ends=False)
+        body.undefined_finding(instr, body.select(passes, 0, mark, "i64"), undefined.UNLESS_PADDING)
     body.store("mark_given", given, linear)
     number = min(body.site(instr), undefined.MOST_SITES) + 1
     row.emit(body, instr)
