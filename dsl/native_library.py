@@ -286,7 +286,7 @@ POINTERS = {
     "order_call": "u32 (*{})(u64, u32, u32, u64, u64)", "matrix_read": "u32 (*{})(Context *, u32, u32, u64)",
     "frames": "u8 *{}", "copies": "CopyEntry *{}", "bulk_copies": "BulkEntry *{}", "labels": "u32 *{}",
     "known": "u32 *{}", "proxied": "u32 *{}", "matrix_known": "u32 *{}", "matrix_reads": "MatrixReads *{}",
-    "met": "u32 *{}", "site_lines": "u32 *{}", "smem_cells": "Cell *{}", "near_cells": "Cell *{}", "cells": "Cell *{}",
+    "met": "Met *{}", "site_lines": "u32 *{}", "smem_cells": "Cell *{}", "near_cells": "Cell *{}", "cells": "Cell *{}",
     "smem_valid": "u8 *{}", "local_valid": "u8 *{}", "near_valid": "u8 *{}", "valid": "u8 *{}",
     "shadows": "Shadow *{}", "trail": "Trail *{}", "chunks": "Chunk *{}", "beyond": "Chunk *{}",
     "runs": "AccessRun *{}",
@@ -300,7 +300,7 @@ _HEAD = """// Made by dsl/native_library.py of machine/context.py and each numbe
 using u8 = uint8_t; using u16 = uint16_t; using u32 = uint32_t; using u64 = uint64_t;
 using i32 = int32_t; using i64 = int64_t;
 struct Context; struct CopyEntry; struct BulkEntry; struct Cell; struct Shadow; struct Trail; struct MatrixReads;
-struct Chunk; struct AccessRun;
+struct Met; struct Chunk; struct AccessRun;
 struct Interval { u64 lo, hi, kind; };
 struct LastHit { u64 lo, limit; };
 """

@@ -59,8 +59,7 @@ class undefined:
 
 
 class Met(ctypes.Structure):
-    """The last labels of the lanes of a warp before they met at shuffles: at those of all lanes, and for each lane at
-    others."""
+    """The labels that lanes of a warp had when they last met at a shuffle: of all lanes, and by lane of some lanes."""
 
     _fields_ = [("whole", _u32 * 32), ("some", _u32 * 32 * 32)]
 

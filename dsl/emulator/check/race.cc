@@ -111,9 +111,9 @@ bool is_observed(const Own &own, const Kept &other, u32 lanes, u64 address) {
 // The lanes of `lanes`, in the warp of a thread, that it has not met at a shuffle since their label was `label`. A lane
 // that goes on has what it read before, as reductions have it whose first lane keeps the sum.
 u32 not_met(const Context *ctx, u32 tid, u32 lanes, u32 label) {
-  const u32 *met = ctx->met + 32ul * tid;
+  const Met &met = ctx->met[tid >> 5];
   for (u32 lane : Bits{lanes})
-    if (met[lane] >= label) lanes &= ~(1u << lane);
+    if (max(met.whole[lane], met.some[tid & 31][lane]) >= label) lanes &= ~(1u << lane);
   return lanes;
 }
 

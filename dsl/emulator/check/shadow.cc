@@ -44,7 +44,7 @@ void emu_begin_checks(Context *ctx) {
   ctx->partial_barriers = 0;
   forget(ctx->labels, threads * sizeof(u32));
   forget(ctx->known, 2 * threads * threads * sizeof(u32));
-  forget(ctx->met, 32ul * 32 * ctx->warps * sizeof(u32));
+  forget(ctx->met, ctx->warps * sizeof(Met));
   forget(ctx->smem_valid, ctx->smem_bytes);
   forget(ctx->local_valid, ctx->local_bytes * threads);
   forget(ctx->proxied, threads * sizeof(u32));

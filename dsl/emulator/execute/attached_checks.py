@@ -10,7 +10,7 @@ from dsl.emulator import families
 from dsl.emulator.check.access import is_volatile_shared
 from dsl.emulator.check.accesses import Accesses, accesses
 from dsl.emulator.check.divergence import Divergence
-from dsl.emulator.check.numbers import Cell, Shadow, Trail, orders, site_line, undefined
+from dsl.emulator.check.numbers import Cell, Met, Shadow, Trail, orders, site_line, undefined
 from dsl.emulator.check.order import Order, marked
 from dsl.emulator.check.shadow import Footprint, Pages, footprint
 from dsl.emulator.check.silenced import is_silenced
@@ -53,7 +53,7 @@ class Checks:
         if self.race:
             ctx.site_lines = ctypes.addressof(self._lines)
             ctx.labels = self._new(4 * threads)
-            ctx.met = self._new(4 * 32 * 32 * ctx.warps)
+            ctx.met = self._new(ctypes.sizeof(Met) * ctx.warps)
             ctx.trail = self._new(ctypes.sizeof(Trail) * threads)
             ctx.smem_cells = self._new(((ctx.smem_bytes >> code.race_shift) + 1) * ctypes.sizeof(Cell))
             ctx.order_barrier = native.address("emu_order_barrier")

@@ -196,7 +196,7 @@ class Context(ctypes.Structure):
         ("local_valid", _u64),
         ("shadows", _u64),  # one an interval
         ("trail", _u64),  # see check/trail.py
-        ("met", _u64),  # u32 [warp, lane, other lane]: the last label of the other before they met at a shuffle
+        ("met", _u64),  # a Met for each warp
         ("exchanges", _u32),  # how often lanes have met so
         ("near_lo", _u64),
         ("near_bytes", _u64),

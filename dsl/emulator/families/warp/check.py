@@ -24,7 +24,7 @@ from dsl.emulator.ptx.syntax import Instr, Pair
 def _shuffle(body, row, instr: Instr) -> None:
     """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on, and values as
     they were read: reductions leave them where nobody needs them, and structures are sent word by word with their
-    padding. What is computed of unwritten memory is a finding here."""
+    padding. A value that was computed of unwritten memory is a finding here."""
     linear, given = body.threads["linear"], "0"
     if (mark := body.mark(*reads(instr))) != "0":
         shuffled_on = body.cmp("ne", body.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")

@@ -39,7 +39,29 @@ struct Source {
   return {absent ? lane : asked, inside, absent, asked};
 }
 
+// A shuffle of all 32 lanes, none of which is absent.
+template <u32 MODE> void perform_whole_shuffle(Context *ctx, u32 base) {
+  const u64 *given = ctx->a + base, *marks = ctx->mark_given + base;
+  u32 sources[32];
+  for (u32 lane = 0; lane < 32; ++lane) {
+    Source source = shuffle(lane, MODE, ctx->b[base + lane], ctx->c[base + lane], ALL);
+    sources[lane] = source.lane;
+    ctx->out_pred[base + lane] = source.inside;
+    ctx->c[base + lane] = source.packed();
+  }
+  for (u32 lane = 0; lane < 32; ++lane) ctx->out[base + lane] = given[sources[lane]];
+  for (u32 lane = 0; ctx->begin_checks && lane < 32; ++lane) ctx->mark_got[base + lane] = marks[sources[lane]];
+}
+
 void perform_shuffle(Context *ctx, u32 base, u32 group, u32 mode) {
+  if (group == ALL) {
+    switch (mode) {
+      case SHFL_UP: return perform_whole_shuffle<SHFL_UP>(ctx, base);
+      case SHFL_DOWN: return perform_whole_shuffle<SHFL_DOWN>(ctx, base);
+      case SHFL_BFLY: return perform_whole_shuffle<SHFL_BFLY>(ctx, base);
+      default: return perform_whole_shuffle<SHFL_IDX>(ctx, base);
+    }
+  }
   bool absent = false;
   for (u32 lane : Bits{group}) {
     u32 tid = base + lane;
@@ -212,15 +234,23 @@ static bool is_exchange(u32 mode) { return mode >= SHFL_UP && mode <= REDUX; }
 // Lanes have met at a shuffle or the like: check/race.cc and families/warp/check.py.
 static void exchanged(Context *ctx, u32 base, u32 group) {
   if (!ctx->met) return;
-  u32(*rows)[32] = (u32(*)[32])(ctx->met + 32ul * base), together[32] = {};
-  for (u32 lane : Bits{group})
-    for (u32 other = 0; other < 32; ++other) together[other] = max(together[other], rows[lane][other]);
-  for (u32 lane : Bits{group}) together[lane] = label_of(ctx, base + lane);
   ++ctx->exchanges;
   ++ctx->now;
-  for (u32 lane : Bits{group}) {
-    for (u32 other = 0; other < 32; ++other) rows[lane][other] = together[other];
-    ctx->labels[base + lane] = ctx->now;
+  Met &met = ctx->met[base >> 5];
+  if (group == ALL) {
+    for (u32 lane = 0; lane < 32; ++lane) {
+      met.whole[lane] = label_of(ctx, base + lane);
+      ctx->labels[base + lane] = ctx->now;
+    }
+  } else {
+    u32 together[32] = {};
+    for (u32 lane : Bits{group})
+      for (u32 other = 0; other < 32; ++other) together[other] = max(together[other], met.some[lane][other]);
+    for (u32 lane : Bits{group}) together[lane] = label_of(ctx, base + lane);
+    for (u32 lane : Bits{group}) {
+      for (u32 other = 0; other < 32; ++other) met.some[lane][other] = together[other];
+      ctx->labels[base + lane] = ctx->now;
+    }
   }
   if (ctx->learnt[base >> 5] & group) tell_order(ctx, ORDER_EXCHANGE, base, group);
 }
