@@ -71,7 +71,7 @@ def test_no_finding_in_a_right_program(name, seed, tmp_path):
     ["broadcast", "lanes grid spread exchange", "split stages piped group_copies", "bulk gate messages for_its_warp"],
 )
 def test_no_finding_in_idioms_of_libraries(names, tmp_path):
-    """Each runs alone: tiles of several warps meet by polling, which is slow under checks."""
+    """Each runs alone."""
     program = built("library_idioms", tmp_path)
     for name in names.split():
         done = run(program, name, GPU_REPRO_CHECK="all")
@@ -90,11 +90,21 @@ def test_no_finding_in_idioms(seed, tmp_path):
 
 
 @pytest.mark.slow
-def test_tiles_of_several_warps_have_no_race(tmp_path):
+@pytest.mark.parametrize("seed", ["0", "7"])
+def test_no_finding_in_algorithms_of_cub(seed, tmp_path):
+    done = run(built("cub_device", tmp_path), GPU_REPRO_CHECK="all", GPU_REPRO_SEED=seed)
+    assert (done.returncode, done.stdout.splitlines()[-1:], findings(done)) == (0, ["right"], [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["big_tiles", "library_idioms"])
+def test_tiles_of_several_warps_have_no_race(name, tmp_path):
     """All lanes store what their warp has reduced, which is a warning; the rest is in order."""
-    done = run(built("big_tiles", tmp_path), GPU_REPRO_CHECK="all")
-    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stderr
-    assert all(line.startswith("RACE_SAME_VALUE: ") for line in findings(done))
+    program = built(name, tmp_path)
+    for arguments in [[f"big_tiles_{n}"] for n in (64, 128, 256)] if name == "library_idioms" else [[]]:
+        done = run(program, *arguments, GPU_REPRO_CHECK="all")
+        assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stderr
+        assert all(line.startswith("RACE_SAME_VALUE: ") for line in findings(done))
 
 
 @pytest.mark.slow
