@@ -443,7 +443,7 @@ def _run_script(job: dict[str, Any], session: Any) -> dict[str, Any]:
     if job["notes"] and session is not None:
         session.report_redundancy()
     unheard = session.swallowed() if session is not None and not found else None
-    if unheard is not None:
+    if session is not None and unheard is not None:
         found.update(_outcome_of(unheard, job))
         if not status:
             status = 1

@@ -357,6 +357,7 @@ class Outcomes:
     def _late(self, recording: _Recording, ctx, is_read: bool, fields, site: int) -> None:
         """An access of an asynchronous store, weak, or of an asynchronous reduction, relaxed in the cluster."""
         place, now = self._place(ctx, fields[told.ADDRESS], fields[told.SIZE], site), len(recording.events)
+        assert place is not None, "it writes no local memory"
         is_update = bool(self.sites[site].traits & traits.UPDATES)
         how = {"needs": self._needs(recording, fields[told.NEEDS]), "site": site, "is_update": is_update}
         how |= {"order": "relaxed" if is_update else "weak", "scope": "cluster", "until": _NEVER, "region": "shared"}
