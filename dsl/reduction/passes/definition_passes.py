@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Change, Edit
-from dsl.reduction.names import is_within, parameters
+from dsl.reduction.names import definers, is_within, parameters
 from dsl.reduction.program import Function, Program
 from dsl.reduction.sequences import item_change, last_items
 
@@ -115,7 +115,7 @@ def calls_of(program: Program, function: Function) -> list[ast.Call] | None:
     if function.name in ("__init__", "__call__") and isinstance(owner, ast.ClassDef):
         return _calls_of_objects(program, owner, function.name == "__call__")
     if isinstance(owner, ast.ClassDef):
-        nodes: list = program.attributes.get(function.name, [])
+        nodes: list = [each for each in program.attributes.get(function.name, []) if not _is_of_module(program, each)]
         if function.name in program.names:
             return None
     else:
@@ -127,6 +127,19 @@ def calls_of(program: Program, function: Function) -> list[ast.Call] | None:
             return None
         calls.append(call)
     return calls
+
+
+def _is_of_module(program: Program, node: ast.Attribute) -> bool:
+    """Whether it is a name of an imported module, as in the decorator `@cute.kernel` of a method `kernel`."""
+    if not isinstance(node.value, ast.Name):
+        return False
+    name = node.value.id
+    if any(not isinstance(each.ctx, ast.Load) for each in program.names.get(name, ())):
+        return False
+    if any(each.arg == name for function in program.functions for each in parameters(function)):
+        return False
+    givers = definers(program).get(name, [])
+    return bool(givers) and all(isinstance(each, ast.Import | ast.ImportFrom) for each in givers)
 
 
 def _calls_of_objects(program: Program, owner: ast.ClassDef, of_objects: bool) -> list[ast.Call] | None:
@@ -178,19 +191,19 @@ def parameter_changes(program: Program, function: Function, parameter: ast.arg) 
     """The changes that take a parameter and its arguments away; None if a call is not known."""
     calls = calls_of(program, function)
     own = function.args
-    if calls is None or parameter in (own.vararg, own.kwarg):
+    if calls is None or (is_method(program, function) and own.args and parameter is own.args[0]):
         return None
-    if is_method(program, function) and own.args and parameter is own.args[0]:
+    if parameter in (own.vararg, own.kwarg) and any(_is_given(program, function, call, parameter) for call in calls):
         return None
-    ends = {id(each): program.span(each)[1] for each in parameters(function)}
+    spans = {each: _with_stars(program, function, each) for each in parameters(function)}
     positional = [*own.posonlyargs, *own.args]
     for each, default in zip(positional[len(positional) - len(own.defaults) :], own.defaults):
-        ends[id(each)] = program.span(default)[1]
-    for each, default in zip(own.kwonlyargs, own.kw_defaults):
-        if default is not None:
-            ends[id(each)] = program.span(default)[1]
-    spans = [(program.span(each)[0], ends[id(each)]) for each in parameters(function)]
-    change = item_change(program, spans, parameters(function).index(parameter))
+        spans[each] = spans[each][0], program.span(default)[1]
+    for each, keyword_default in zip(own.kwonlyargs, own.kw_defaults):
+        if keyword_default is not None:
+            spans[each] = spans[each][0], program.span(keyword_default)[1]
+    places = sorted(spans.values())
+    change = item_change(program, places, places.index(spans[parameter]))
     if change is None:
         return None
     changes = [change]
@@ -206,6 +219,24 @@ def parameter_changes(program: Program, function: Function, parameter: ast.arg) 
                 return None
             changes.append(change)
     return changes
+
+
+def _with_stars(program: Program, function: Function, parameter: ast.arg) -> tuple[int, int]:
+    """The bytes of a parameter, with the stars before it."""
+    start, end = program.span(parameter)
+    if parameter in (function.args.vararg, function.args.kwarg):
+        start = len(program.text[:start].rstrip()) - (1 if parameter is function.args.vararg else 2)
+    return start, end
+
+
+def _is_given(program: Program, function: Function, call: ast.Call, parameter: ast.arg) -> bool:
+    """Whether a call may pass something to a parameter with stars."""
+    own = function.args
+    if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
+        return True
+    if parameter is own.vararg:
+        return len(call.args) > len([*own.posonlyargs, *own.args]) - is_method(program, function)
+    return bool({each.arg for each in call.keywords} - {each.arg for each in (*own.args, *own.kwonlyargs)})
 
 
 def arguments(program: Program) -> Iterator[Edit]:

@@ -206,3 +206,39 @@ def test_a_short_loop_becomes_any_one_of_its_trips():
         *(f"i = {trip}\nf(i)\n" for trip in (0, 2, 1)),
         "for i in range(1):\n    f(i)\n",
     ]
+
+
+def after(name, source):
+    program, edits = edits_of(source, name)
+    return program.apply(edits) if edits else source
+
+
+def test_parameters_of_a_method_go_though_a_module_has_its_name():
+    source = "import cute\nclass C:\n    @cute.kernel\n    def kernel(self, x, y):\n        use(x)\nC().kernel(1, 2)\n"
+    assert after("parameters", source) == source.replace("x, y", "x, ").replace("1, 2", "1, ")
+    as_object = source.replace("import cute\n", "cute = make()\n")  # whose `kernel` may be this method
+    assert after("parameters", as_object) == as_object
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "left"),
+    [
+        ("x, *args", "1", "x, "),
+        ("x, **words", "1", "x, "),
+        ("x, *, y=2, **words", "1, y=3", "x, *, y=2, "),
+        ("x, *args, y=2", "1, y=3", "x, y=2"),
+        ("x, * args, ** words", "1", "x, "),
+    ],
+)
+def test_parameters_with_stars_that_get_nothing_go(head, call, left):
+    source = f"def f({head}):\n    use(x{', y' if 'y' in head else ''})\nf({call})\n"
+    assert after("parameters", source) == source.replace(f"({head})", f"({left})")
+
+
+@pytest.mark.parametrize("call", ["1, 2", "*a", "1, z=2", "1, **a"])
+def test_parameters_with_stars_stay_if_a_call_may_pass_something(call):
+    source = f"def f(x, *args, **words):\n    use(x)\nf({call})\n"
+    kept = after("parameters", source)
+    assert ("*args" in kept, "**words" in kept) == {
+        "1, 2": (True, False), "1, z=2": (False, True), "*a": (True, True), "1, **a": (True, True),
+    }[call]  # fmt: skip
