@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Edit
+from dsl.reduction.passes.value_passes import instead_of
 from dsl.reduction.program import Program
 
 LAUNCH_SIZES = ("grid", "cluster", "block", "smem", "block_dim", "grid_dim")
@@ -21,6 +22,11 @@ PLAINER = {
     "float8_e5m2": "float16", "TFloat32": "Float32", "Int64": "Int32", "int64": "int32", "Uint64": "Uint32",
     "Int8": "Int32", "int8": "int32", "Uint8": "Uint32", "uint8": "uint32",
 }  # fmt: skip
+# Which thread it is: the same wherever a thread asks.
+PLACES = re.compile(
+    r"(thread|block|cluster|lane|warp)_(idx|id|dim)(_[xyz])?|grid_dim(_[xyz])?|cta_id_[xyz]|block_in_cluster_idx"
+)
+MOST_PLACES = 4  # reads of one, each of which becomes the call
 WAITS = ("sync", "barrier", "fence", "wait", "commit", "arrive", "prefetch", "copy")
 
 
@@ -166,6 +172,26 @@ def kinds(program: Program) -> Iterator[Edit]:
 def _as_kinds(program: Program, nodes: list[ast.Attribute]) -> Edit:
     changes = [program.replacement(node, f"{program.of(node.value)}.{PLAINER[node.attr]}") for node in nodes]
     return Edit(f"{PLAINER[nodes[0].attr]} in place of {nodes[0].attr}", nodes[0].lineno, changes)
+
+
+def thread_places(program: Program) -> Iterator[Edit]:
+    """A thread's place, such as `thread_idx()`, is asked for where it is read, if that is in few places."""
+    for statement in program.statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name() as target], value=value):
+                parts = [(target, program.of(value))]
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                parts = [(each, f"{program.of(value)}[{index}]") for index, each in enumerate(targets)]
+            case _:
+                continue
+        call = value.value if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant) else value
+        match call:
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(name), args=[], keywords=[]) if PLACES.fullmatch(
+                name
+            ):
+                changes = instead_of(program, statement, parts)
+                if changes is not None and len(changes) <= MOST_PLACES:
+                    yield Edit(f"`{name}` where it is read", statement.lineno, [program.deletion(statement), *changes])
 
 
 def waits(program: Program) -> Iterator[Edit]:

@@ -1,4 +1,4 @@
-"""Passes that replace a name by its value: variables, helpers, attributes of `self`, parameters."""
+"""Passes that put what is called or passed where it is used: compiled functions, helpers, parameters."""
 
 from __future__ import annotations
 
@@ -8,139 +8,8 @@ from collections.abc import Iterator
 from dsl.reduction.edit import Change, Edit
 from dsl.reduction.names import defined, is_within, parameters
 from dsl.reduction.passes.definition_passes import argument_of, calls_of, is_method, parameter_changes
+from dsl.reduction.passes.value_passes import depends_on_nothing, in_f_string
 from dsl.reduction.program import ATOMS, SCOPES, Function, Program
-
-LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
-
-
-def _assigned(program: Program, statement: ast.stmt) -> tuple[ast.Name | ast.Attribute, ast.expr] | None:
-    """The one target and the value of a simple assignment."""
-    match statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute(value=ast.Name("self")) as target], value=value):
-            return target, value
-        case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
-            return target, value
-    return None
-
-
-def _uses(program: Program, target: ast.Name | ast.Attribute, statement: ast.stmt) -> tuple[list[ast.AST], int]:
-    """The reads of the target, and the number of its writes, in its function or, for an attribute, its class."""
-    if isinstance(target, ast.Attribute):
-        nodes: list = [
-            node
-            for node in program.attributes[target.attr]
-            if isinstance(node.value, ast.Name) and node.value.id == "self"
-        ]
-        others = len(program.attributes[target.attr]) - len(nodes)
-        return [node for node in nodes if isinstance(node.ctx, ast.Load)], others + sum(
-            not isinstance(node.ctx, ast.Load) for node in nodes
-        )
-    scope = program.scope(statement)
-    nodes = [node for node in program.names[target.id] if is_within(program, node, scope)]
-    written = sum(not isinstance(node.ctx, ast.Load) for node in nodes)
-    if isinstance(scope, ast.Module):
-        written += sum(each.arg == target.id for function in program.functions for each in parameters(function))
-    elif isinstance(scope, Function):
-        written += sum(each.arg == target.id for each in parameters(scope))
-    return [node for node in nodes if isinstance(node.ctx, ast.Load)], written + len(
-        program.declared.get(target.id, [])
-    )
-
-
-def _text(program: Program, value: ast.expr, node: ast.AST) -> str:
-    """A value as it is written in the place of a name."""
-    text = program.of(value)
-    parent = program.parent.get(node)
-    if isinstance(value, ast.Constant) and not isinstance(parent, ast.Attribute) and "\n" not in text:
-        return text
-    if isinstance(value, ATOMS) and "\n" not in text:
-        return text
-    if isinstance(value, ast.List | ast.Dict) or (isinstance(value, ast.Tuple) and program.has_parentheses(value)):
-        return text
-    whole = isinstance(parent, ast.Assign | ast.Return | ast.Call | ast.keyword | ast.Expr) and "\n" not in text
-    return (
-        text
-        if whole and not isinstance(value, ast.Tuple | ast.GeneratorExp | ast.Starred | ast.NamedExpr | ast.Yield)
-        else f"({text})"
-    )
-
-
-def _in_f_string(program: Program, node: ast.AST) -> bool:
-    return any(isinstance(each, ast.JoinedStr) for each in program.around(node))
-
-
-def _depends_on_nothing(value: ast.AST) -> bool:
-    """Whether a value is the same wherever it is computed: constants, and names of modules' parts."""
-    for node in ast.walk(value):
-        if isinstance(node, ast.Call | ast.Await | ast.Yield | ast.NamedExpr | ast.Lambda | ast.ListComp):
-            return False
-        if isinstance(node, ast.Attribute):
-            root = node
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if not isinstance(root, ast.Name) or root.id == "self":
-                return False
-    plain = {id(node.value) for node in ast.walk(value) if isinstance(node, ast.Attribute)}
-    return not any(isinstance(node, ast.Name) and id(node) not in plain for node in ast.walk(value))
-
-
-def constants(program: Program) -> Iterator[Edit]:
-    """A name that is given one constant, or another name's attribute, is replaced by it everywhere."""
-    for statement in program.statements:
-        pair = _assigned(program, statement)
-        if pair is None or not _depends_on_nothing(pair[1]) or isinstance(program.scope(statement), ast.ClassDef):
-            continue
-        target, value = pair
-        reads, written = _uses(program, target, statement)
-        if written == 1 and not any(_in_f_string(program, node) for node in reads) and statement in program.block_of:
-            changes = [program.replacement(node, _text(program, value, node)) for node in reads]
-            yield Edit(
-                f"`{program.of(target)}` as its constant", statement.lineno, [program.deletion(statement), *changes]
-            )
-
-
-def unpacked(program: Program) -> Iterator[Edit]:
-    """Names that are given one constant each, by a tuple of them, are replaced by it everywhere."""
-    for statement in program.statements:
-        match statement:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
-                values
-            ):
-                pass
-            case _:
-                continue
-        changes = [program.deletion(statement)]
-        for target, value in zip(targets, values):
-            if not isinstance(target, ast.Name | ast.Attribute) or not _depends_on_nothing(value):
-                break
-            if isinstance(target, ast.Attribute) and program.of(target.value) != "self":
-                break
-            reads, written = _uses(program, target, statement)
-            if written != 1 or any(_in_f_string(program, node) for node in reads):
-                break
-            changes += [program.replacement(node, _text(program, value, node)) for node in reads]
-        else:
-            yield Edit("names of a tuple as their constants", statement.lineno, changes)
-
-
-def global_constants(program: Program) -> Iterator[Edit]:
-    """A variable of the module that one function sets, once, to a constant becomes it."""
-    for statement in program.statements:
-        pair = _assigned(program, statement)
-        if pair is None or not isinstance(pair[0], ast.Name) or not _depends_on_nothing(pair[1]):
-            continue
-        name, declared = pair[0].id, program.declared.get(pair[0].id, [])
-        nodes = program.names[name]
-        if not declared or sum(not isinstance(node.ctx, ast.Load) for node in nodes) != 1:
-            continue
-        if any(len(each.names) > 1 or isinstance(each, ast.Nonlocal) for each in declared):
-            continue
-        if any(_in_f_string(program, node) for node in nodes) or statement not in program.block_of:
-            continue
-        reads = [node for node in nodes if isinstance(node.ctx, ast.Load)]
-        changes = [program.replacement(node, _text(program, pair[1], node)) for node in reads]
-        gone = [program.deletion(each) for each in (statement, *declared)]
-        yield Edit(f"`{name}` as its constant", statement.lineno, [*gone, *changes])
 
 
 def _compiled(node: ast.AST) -> ast.Call | None:
@@ -234,32 +103,6 @@ def _with_arguments(program: Program, function: Function, call: ast.Call, value:
     return f"({''.join(parts)}{program.text[at:end].decode()})"
 
 
-def single_uses(program: Program) -> Iterator[Edit]:
-    """A value that is read once goes to where it is read."""
-    for statement in program.statements:
-        pair = _assigned(program, statement)
-        if pair is None or statement not in program.block_of:
-            continue
-        target, value = pair
-        reads, written = _uses(program, target, statement)
-        if len(reads) != 1 or written != 1:
-            continue
-        node = reads[0]
-        reader = program.statement_of(node)
-        if _in_f_string(program, node) or is_within(program, reader, statement):
-            continue
-        if program.scope(node) is not program.scope(statement) or reader.lineno < statement.lineno:
-            continue
-        block = program.block_of[statement]
-        between = [
-            each for each in program.around(node) if isinstance(each, LOOPS) and not is_within(program, statement, each)
-        ]
-        if between or not any(is_within(program, reader, each) for each in block):
-            continue
-        changes = [program.deletion(statement), program.replacement(node, _text(program, value, node))]
-        yield Edit(f"`{program.of(target)}` in the place where it is read", statement.lineno, changes)
-
-
 def bound_parameters(program: Program) -> Iterator[Edit]:
     """A parameter to which every call passes the same constant, or for which it takes the default, becomes that."""
     for function in program.functions:
@@ -275,7 +118,7 @@ def bound_parameters(program: Program) -> Iterator[Edit]:
                 continue
             (text,) = values
             reads = [node for node in program.names.get(parameter.arg, []) if is_within(program, node, function)]
-            if any(not isinstance(node.ctx, ast.Load) or _in_f_string(program, node) for node in reads):
+            if any(not isinstance(node.ctx, ast.Load) or in_f_string(program, node) for node in reads):
                 continue
             more = [program.replacement(node, text or "") for node in reads]
             yield Edit(f"`{parameter.arg}` of `{function.name}` as {text}", parameter.lineno, [*changes, *more])
@@ -292,7 +135,7 @@ def _passed(program: Program, function: Function, call: ast.Call, name: str) -> 
     text = program.of(value)
     if "\n" in text:
         return None
-    if _depends_on_nothing(value):
+    if depends_on_nothing(value):
         return f"({text})" if isinstance(value, ast.BinOp | ast.UnaryOp) else text
     if isinstance(value, ast.Name) and _is_global(program, value.id):
         return text

@@ -242,3 +242,22 @@ def test_parameters_with_stars_stay_if_a_call_may_pass_something(call):
     assert ("*args" in kept, "**words" in kept) == {
         "1, 2": (True, False), "1, z=2": (False, True), "*a": (True, True), "1, **a": (True, True),
     }[call]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("t, _, _ = cute.arch.thread_idx()\nuse(t, t)\n", "use(cute.arch.thread_idx()[0], cute.arch.thread_idx()[0])\n"),
+        ("b = arch.block_idx()[1]\nuse(b, b)\n", "use(arch.block_idx()[1], arch.block_idx()[1])\n"),
+        ("l = lane_id()\nfor i in r:\n    use(l)\n", "for i in r:\n    use(lane_id())\n"),
+        ("t, u, _ = thread_idx()\nuse(t, u)\n", "use(thread_idx()[0], thread_idx()[1])\n"),
+        ("t = thread_idx()[0]\nt = t + 1\nuse(t)\n", None),
+        ("t = thread_idx()[i]\nuse(t)\n", None),
+        ("t = thread_idx()[0]\nuse(t, t, t, t, t)\n", None),
+        ("t = next_idx()\nuse(t, t)\n", None),
+        ("t = lane_id(x)\nuse(t, t)\n", None),
+        ("t, *u = thread_idx()\nuse(t)\n", None),
+    ],
+)  # fmt: skip
+def test_which_thread_it_is_is_asked_where_it_is_read(source, left):
+    assert after("thread-places", source) == (left or source)
