@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from dsl.emulator.ptx.syntax import PtxError
 from dsl.reduction.edit import Change, Edit
+from dsl.reduction.names import parameters
 from dsl.reduction.passes import ptx_passes
 from dsl.reduction.program import Program
 from dsl.reduction.ptx_program import PtxProgram
@@ -143,7 +144,7 @@ def _within_ptx(program: Program, passes: Iterable[Callable[[PtxProgram], Iterab
 
 
 def types(program: Program) -> Iterator[Edit]:
-    """Delete the types of results and of variables."""
+    """Delete the types of results, parameters and variables, except for `Constexpr` of a parameter."""
     for function in program.functions:
         if function.returns is not None:
             start, end = program.span(function.returns)
@@ -151,6 +152,10 @@ def types(program: Program) -> Iterator[Edit]:
             if arrow >= 0 and not program.text[arrow + 2 : start].strip():
                 place = arrow - (program.text[arrow - 1 : arrow] == b" ")
                 yield Edit("drop the type of a result", function.lineno, [program.cut(place, end)])
+        for parameter in parameters(function):
+            if parameter.annotation is not None and "Constexpr" not in program.of(parameter.annotation):
+                place = program.span(parameter)[0] + len(parameter.arg.encode()), program.span(parameter)[1]
+                yield Edit("drop the type of a parameter", parameter.lineno, [program.cut(*place)])
     for node in program.nodes:
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             place = program.span(node.target)[1], program.span(node.annotation)[1]

@@ -45,6 +45,7 @@ def checks(program: Program) -> Iterator[Edit]:
         if checks:
             if statement in program.block_of and statement not in program.claim:
                 yield without(program, statement, "which checks or prints")
+                yield program.delete("drop a check alone", statement)  # what it reads may be what fails
 
 
 def is_effect(program: Program, statement: ast.stmt) -> bool:
@@ -55,7 +56,8 @@ def is_effect(program: Program, statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.If() | ast.For() | ast.While() | ast.With():
             return True
         case ast.Assign(targets=targets):
-            return any(isinstance(each, ast.Subscript) for each in targets)
+            others = [each for each in targets if isinstance(each, ast.Attribute) and not _is_own(each)]
+            return bool(others) or any(isinstance(each, ast.Subscript) for each in targets)
     return False
 
 

@@ -153,6 +153,38 @@ def branches(program: Program) -> Iterator[Edit]:
                 yield Edit("drop the else", node.orelse[0].lineno, [Change(last, end)])
 
 
+def nested_branches(program: Program) -> Iterator[Edit]:
+    """`if a:` with nothing but `if b:` in it becomes `if a and b:`."""
+    for node in program.statements:
+        match node:
+            case ast.If(test=test, body=[ast.If(test=inner, orelse=[]) as only], orelse=[]):
+                pass
+            case _:
+                continue
+        if program.text.startswith(b"elif", program.span(node)[0]) or not program.has_own_lines(only):
+            continue
+        start, first = program.span(node)[0], program.line_start(program.span(only)[0])
+        outside, inside = program.indentation(node), program.indentation(only.body[0])
+        between = program.text[program.span(test)[1] : first].partition(b":")
+        if between[2].strip() or outside is None or inside is None or not program.has_own_lines(only.body[0]):
+            continue
+        body = program.line_start(program.span(only.body[0])[0])
+        head = f"if {_term(program, test)} and {_term(program, inner)}:\n".encode()
+        indentation = program.indentation(only) or b""
+        end = program.line_end(program.span(only)[1])
+        dedents = _dedents(program, body, end, len(indentation), len(inside))
+        yield Edit("one `if` of two", node.lineno, [Change(start, body, head), *dedents])
+
+
+def _term(program: Program, test: ast.expr) -> str:
+    """A condition as a part of `and`."""
+    text = program.of(test)
+    plain = "\n" not in text and isinstance(
+        test, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Compare | ast.UnaryOp
+    )
+    return text if plain else f"({text})"
+
+
 def blocks_opened(program: Program) -> Iterator[Edit]:
     """The body in place of `with`, `try`, `for` and `while`; clauses of `try` and `for` dropped."""
     for node in program.statements:
@@ -215,6 +247,8 @@ def _later_values(iterated: ast.expr) -> Iterator[str]:
 
 def _first_value(program: Program, iterated: ast.expr) -> str:
     match iterated:
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            return f"next(iter({program.of(iterated)}))" if "\n" not in program.of(iterated) else "0"
         case ast.Call(args=[first, _, *_]) if not isinstance(first, ast.Starred):
             return program.of(first) if "\n" not in program.of(first) else "0"
         case ast.List(elts=[first, *_]) | ast.Tuple(elts=[first, *_]) if not isinstance(first, ast.Starred):

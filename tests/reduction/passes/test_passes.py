@@ -244,6 +244,15 @@ def test_parameters_with_stars_stay_if_a_call_may_pass_something(call):
     }[call]  # fmt: skip
 
 
+def test_types_of_parameters_go_but_what_is_known_at_compile_time_stays():
+    source = "def f(x: cute.Tensor, n: cutlass.Constexpr, *rest: int, k: int = 3):\n    pass\n"
+    assert after("annotations", source) == "def f(x, n: cutlass.Constexpr, *rest, k = 3):\n    pass\n"
+
+
+def test_an_attribute_of_another_object_is_set_for_nothing():
+    assert after("effects", "x = f()\ny = 3\nx.kind = y\nuse(x)\n") == "x = f()\n"
+
+
 @pytest.mark.parametrize(
     ("source", "left"),
     [
@@ -261,3 +270,25 @@ def test_parameters_with_stars_stay_if_a_call_may_pass_something(call):
 )  # fmt: skip
 def test_which_thread_it_is_is_asked_where_it_is_read(source, left):
     assert after("thread-places", source) == (left or source)
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("if a:\n    if b == 1:\n        f()\n\n        g()\n", "if a and b == 1:\n    f()\n\n    g()\n"),
+        ("if a or b:\n  if (c):\n        f()\n", "if (a or b) and c:\n  f()\n"),
+        ("if (a and\n        b):\n    if c:\n        f()\n", "if (a and\n        b) and c:\n    f()\n"),
+        ("if a:\n    if b:\n        f()\n    g()\n", None),
+        ("if a:\n    if b:\n        f()\n    else:\n        g()\n", None),
+        ("if a:\n    if b:\n        f()\nelse:\n    g()\n", None),
+        ("if x:\n    f()\nelif a:\n    if b:\n        f()\n", None),
+        ("if a:\n    if b: f()\n", None),
+    ],
+)
+def test_two_branches_become_one(source, left):
+    assert after("nested-branches", source) == (left or source)
+
+
+def test_a_loop_over_a_collection_that_has_a_name_runs_for_its_first_element():
+    source = "for x in self.kinds:\n    use(x)\n"
+    assert after("loops", source) == "x = next(iter(self.kinds))\nuse(x)\n"

@@ -55,3 +55,8 @@ def test_an_optional_argument_goes_with_what_is_computed_for_it():
 def test_checks_go_first():
     program = Program("x = f()\nassert x > 1\nr = ref()\ntorch.testing.assert_close(x, r)\nkernel(x)\n")
     assert program.apply([*checks(program)]) == "x = f()\nkernel(x)\n"
+
+
+def test_a_check_goes_alone_if_what_it_reads_is_what_fails():
+    program = Program("x = kernel()\ncheck(x)\n")
+    assert [program.apply([edit]) for edit in checks(program)] == ["", "x = kernel()\n"]
