@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from dsl.reduction.edit import Change, Edit
+from dsl.reduction.edit import Change, Edit, spliced
 from dsl.reduction.names import defined, is_within, parameters
 from dsl.reduction.passes.definition_passes import argument_of, calls_of, is_method, parameter_changes
 from dsl.reduction.passes.value_passes import depends_on_nothing, in_f_string
@@ -113,7 +113,7 @@ def bound_parameters(program: Program) -> Iterator[Edit]:
             changes = parameter_changes(program, function, parameter)
             if changes is None:
                 continue
-            values = {_passed(program, function, call, parameter.arg) for call in calls}
+            values = {_passed(program, function, call, parameter) for call in calls}
             if len(values) != 1 or None in values:
                 continue
             (text,) = values
@@ -124,12 +124,12 @@ def bound_parameters(program: Program) -> Iterator[Edit]:
             yield Edit(f"`{parameter.arg}` of `{function.name}` as {text}", parameter.lineno, [*changes, *more])
 
 
-def _passed(program: Program, function: Function, call: ast.Call, name: str) -> str | None:
-    """The text of what a call passes, if it means the same in the function."""
-    argument = argument_of(program, function, call, name)
+def _passed(program: Program, function: Function, call: ast.Call, parameter: ast.arg) -> str | None:
+    """The text of what a call passes, if it means the same in the function without the parameter."""
+    argument = argument_of(program, function, call, parameter.arg)
     value = argument.value if isinstance(argument, ast.keyword) else argument
     if value is None:
-        value = _default(function, name)
+        value = _default(function, parameter.arg)
     if value is None:
         return None
     text = program.of(value)
@@ -137,7 +137,7 @@ def _passed(program: Program, function: Function, call: ast.Call, name: str) -> 
         return None
     if depends_on_nothing(value):
         return f"({text})" if isinstance(value, ast.BinOp | ast.UnaryOp) else text
-    if isinstance(value, ast.Name) and _is_global(program, value.id):
+    if isinstance(value, ast.Name) and _is_global(program, value.id, parameter):
         return text
     return None
 
@@ -154,11 +154,15 @@ def _default(function: Function, name: str) -> ast.expr | None:
     return None
 
 
-def _is_global(program: Program, name: str) -> bool:
-    """Whether a name is one of the module's alone."""
+def _is_global(program: Program, name: str, parameter: ast.arg) -> bool:
+    """Whether a name is a variable of the module alone, once this parameter is gone."""
     scopes = {program.scope(node) for node in program.names.get(name, []) if not isinstance(node.ctx, ast.Load)}
-    taken = any(each.arg == name for function in program.functions for each in parameters(function))
-    return not taken and scopes <= {program.tree} and any(name in defined(each) for each in program.tree.body)
+    others = [each for function in program.functions for each in parameters(function) if each is not parameter]
+    return (
+        not any(each.arg == name for each in others)
+        and scopes <= {program.tree}
+        and any(name in defined(each) for each in program.tree.body)
+    )
 
 
 def helpers(program: Program) -> Iterator[Edit]:
@@ -197,17 +201,23 @@ def _inlined(program: Program, function: Function, call: ast.Call) -> Edit | Non
     if isinstance(function, ast.AsyncFunctionDef) or function.args.vararg or function.args.kwarg:
         return None
     bindings = _bindings(program, function, call)
-    if bindings is None or _clashes(program, function, program.scope(statement), bindings):
+    if bindings is None or not isinstance(scope := program.scope(statement), Function | ast.Module):
         return None
+    renamed = _renamed(program, function, _clashes(program, function, scope, bindings))
+    if renamed is None:
+        return None
+    source, inlined, names = renamed
+    body = inlined.body[-len(body) :]
     indentation = (program.indentation(statement) or b"").decode()
-    lines = [f"{indentation}{name} = {text}\n" for name, text in bindings.items() if name != text]
-    inner = program.indentation(body[0]) or b""
+    given = {names.get(name, name): text for name, text in bindings.items()}
+    lines = [f"{indentation}{name} = {text}\n" for name, text in given.items() if name != text]
+    inner = source.indentation(body[0]) or b""
     kept = body[:-1] if last is not None else body
     if kept:
-        first, end = program.line_start(program.span(kept[0])[0]), program.line_end(program.span(kept[-1])[1])
-        lines.append(_moved(program, first, end, inner, indentation.encode()))
-    if last is not None and last.value is not None:
-        value = program.of(last.value)
+        first, end = source.line_start(source.span(kept[0])[0]), source.line_end(source.span(kept[-1])[1])
+        lines.append(_moved(source, first, end, inner, indentation.encode()))
+    if last is not None and isinstance(body[-1], ast.Return) and body[-1].value is not None:
+        value = source.of(body[-1].value)
         if "\n" in value and value[0] not in "([{":
             value = f"({value})"
         before = f"{target} = " if target else "return " if returns else ""
@@ -265,18 +275,49 @@ def _bindings(program: Program, function: Function, call: ast.Call) -> dict[str,
     return found
 
 
-def _clashes(program: Program, function: Function, scope: ast.AST, bindings: dict[str, str]) -> bool:
-    """Whether a name of the function means something else where it is called."""
-    if not isinstance(scope, SCOPES) or isinstance(scope, ast.ClassDef):
-        return True
+def _clashes(program: Program, function: Function, scope: ast.AST, bindings: dict[str, str]) -> set[str]:
+    """The names of a function that mean something else where it is called."""
     stored = {
         node.id for node in ast.walk(function) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     }
     mine = stored | {each.arg for each in parameters(function)}
     theirs = {
-        node.id for node in ast.walk(scope) if isinstance(node, ast.Name) and not is_within(program, node, function)
+        node.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name)
+        and not is_within(program, node, function)
+        and not (isinstance(scope, ast.Module) and _is_local(program, node))
     }
     if isinstance(scope, Function):
         theirs |= {each.arg for each in parameters(scope)}
-    same = {name for name, text in bindings.items() if name == text and name not in stored}
-    return bool((mine & theirs) - same)
+    return (mine & theirs) - {name for name, text in bindings.items() if name == text and name not in stored}
+
+
+def _renamed(program: Program, function: Function, names: set[str]) -> tuple[Program, Function, dict[str, str]] | None:
+    """A program and its function with other names in the place of these; None if a function in it may mean them too."""
+    if not names:
+        return program, function, {}
+    nodes = [each for name in names for each in program.names.get(name, []) if is_within(program, each, function)]
+    inner = [each for each in ast.walk(function) if isinstance(each, (*SCOPES, ast.Lambda)) and each is not function]
+    if inner or names & {*program.declared} or any(in_f_string(program, each) for each in nodes):
+        return None
+    taken = {*program.names, *(each.arg for one in program.functions for each in parameters(one))}
+    new = {name: f"{name}_of_{function.name.strip('_')}" for name in names}
+    if taken & {*new.values()}:
+        return None
+    text = spliced(program.text, sorted(program.replacement(each, new[each.id]) for each in nodes))
+    renamed = Program(text.decode())
+    return renamed, renamed.functions[program.functions.index(function)], new
+
+
+def _is_local(program: Program, node: ast.Name) -> bool:
+    """Whether a name is one of a function's own, and no variable of the module."""
+    for function in (each for each in program.around(node) if isinstance(each, Function)):
+        own = program.kept.setdefault("own names", {})
+        if function not in own:
+            stored = (each for each in ast.walk(function) if isinstance(each, ast.Name))
+            own[function] = {each.id for each in stored if not isinstance(each.ctx, ast.Load)}
+            own[function] |= {each.arg for each in parameters(function)}
+        if node.id in own[function] and node.id not in program.declared:
+            return True
+    return False

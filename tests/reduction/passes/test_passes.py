@@ -272,6 +272,45 @@ def test_which_thread_it_is_is_asked_where_it_is_read(source, left):
     assert after("thread-places", source) == (left or source)
 
 
+def test_a_function_goes_into_the_module_though_other_functions_have_variables_of_these_names():
+    source = "def f(n):\n    x = n\n    use(x, x)\ndef g(x):\n    use(x)\nf(2)\n"
+    assert after("helpers", source) == "def g(x):\n    use(x)\nn = 2\nx = n\nuse(x, x)\n"
+    as_global = source.replace("def g(x)", "def g()")  # reads the module's x
+    assert after("helpers", as_global) == "def g():\n    use(x)\nn = 2\nx_of_f = n\nuse(x_of_f, x_of_f)\n"
+
+
+def test_names_of_a_function_that_its_caller_has_too_get_others():
+    source = "def f(n, x):\n    y = n + x\n    use(y=y)\n    return y, n\ndef g(n, y):\n    y, z = f(y, n)\n    return y + z\ng(1, 2)\n"
+    left = """\
+def g(n, y):
+    n_of_f = y
+    x = n
+    y_of_f = n_of_f + x
+    use(y=y_of_f)
+    y, z = y_of_f, n_of_f
+    return y + z
+g(1, 2)
+"""
+    program, edits = edits_of(source, "helpers")
+    assert program.apply(edits[:1]) == left
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    print(f'{y}')\n",
+        "    h = lambda y: y\n",
+        "    global y\n",
+        "    def h():\n        return y\n",
+        "    y_of_f = 1\n",
+    ],
+)
+def test_a_function_stays_if_new_names_could_mean_something_else(line):
+    source = f"def f(n):\n{line}    y = n\n    use(y)\ndef g(y):\n    f(y)\n    use(y)\ng(1)\n"
+    program, edits = edits_of(source, "helpers")
+    assert "`f` in the place of its call" not in [edit.about for edit in edits]
+
+
 @pytest.mark.parametrize(
     ("source", "left"),
     [
@@ -292,3 +331,15 @@ def test_two_branches_become_one(source, left):
 def test_a_loop_over_a_collection_that_has_a_name_runs_for_its_first_element():
     source = "for x in self.kinds:\n    use(x)\n"
     assert after("loops", source) == "x = next(iter(self.kinds))\nuse(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("s = f()\ndef g(x, s):\n    use(x, s)\ng(1, s)\ng(2, s)\n", "s = f()\ndef g(x, ):\n    use(x, s)\ng(1, )\ng(2, )\n"),
+        ("s = f()\ndef g(x, s):\n    s = s + 1\n    use(x, s)\ng(y(), s)\n", None),
+        ("s = f()\ndef h(s):\n    g(y(), s)\ndef g(x, s):\n    use(x, s)\nh(a.b())\n", None),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_gets_a_variable_of_the_module_by_its_name_becomes_it(source, left):
+    assert after("bound-parameters", source) == (left or source)
