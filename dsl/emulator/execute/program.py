@@ -163,16 +163,20 @@ class Program:
         """The places of an instruction and of the calls that led to it, the innermost first."""
         return [place for loc in (instr.loc, *instr.callers) if (place := self.place_of(loc))]
 
-    def lets_next_begin(self, entry: str) -> bool:
-        """Whether a kernel may let the launch after it begin: by griddepcontrol.launch_dependents."""
+    @functools.cached_property
+    def letting_next_begin(self) -> frozenset[str]:
+        """The kernels that may let the launch after them begin: by griddepcontrol.launch_dependents."""
         if "griddepcontrol.launch_dependents" not in self.ptx:
-            return False
+            return frozenset()
         from dsl.emulator.ptx.analysis import reachable  # noqa: PLC0415
         from dsl.emulator.ptx.syntax import Instr  # noqa: PLC0415
 
-        functions = reachable(self.module, self.module.functions[entry])
-        items = (item for function in functions for item in function.items if isinstance(item, Instr))
-        return any("launch_dependents" in item.mods for item in items)
+        def may(entry: str) -> bool:
+            functions = reachable(self.module, self.module.functions[entry])
+            items = (item for function in functions for item in function.items if isinstance(item, Instr))
+            return any("launch_dependents" in item.mods for item in items)
+
+        return frozenset(filter(may, self.entries))
 
     def order_dependences(self, entry: str) -> dict[str, bool]:
         """Why the effect of an entry depends on the order of its threads, by the author's lines; and of each whether

@@ -360,7 +360,7 @@ class Emulated(Device):
 
     def _leaves(self, program: emulator.Program, entry: str, launch: Launch) -> Callable[[Any], None] | None:
         """A function that keeps the footprint of the launch if its kernel lets the next one begin."""
-        if not program.lets_next_begin(entry):
+        if entry not in program.letting_next_begin:
             return None
         return functools.partial(self._earlier.__setitem__, launch.stream)
 

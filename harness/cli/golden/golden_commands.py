@@ -185,7 +185,5 @@ def _unused(arguments: argparse.Namespace) -> int:
         if arguments.delete:
             path.unlink()
         say(f"deleted {short(path)}" if arguments.delete else short(path))
-    if not unused:
-        note("every golden belongs to a case", sys.stdout)
     document.give(arguments, {"unused": [short(path) for path in unused], "deleted": arguments.delete})
     return FAILS if unused and not arguments.delete else HOLDS

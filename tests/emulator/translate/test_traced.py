@@ -95,9 +95,8 @@ def test_a_loop_that_waits_ends_when_the_value_is_there(sleep):
 @pytest.mark.parametrize(
     "instruction",
     [
-        "match.any.sync.b32 %r1, %r2, -1;", "redux.sync.add.u32 %r1, %r2, -1;", "activemask.b32 %r1;",
-        "cp.async.mbarrier.arrive.shared.b64 [S];", "bar.red.popc.u32 %r1, 0, %p;", "mapa.u64 %d1, %a, %r1;",
-        "getctarank.u64 %r1, %a;", "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
+        "activemask.b32 %r1;", "bar.red.popc.u32 %r1, 0, %p;", "mapa.u64 %d1, %a, %r1;", "getctarank.u64 %r1, %a;",
+        "ld.global.nc.u32 %r1, [%a];", "bar.red.and.pred %p, 0, %q;",
     ],
 )  # fmt: skip
 def test_other_instructions_are_refused_by_name(instruction):

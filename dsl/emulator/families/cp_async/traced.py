@@ -25,6 +25,8 @@ def copy(thread, instr, why: str, fix: str) -> None:
         address = thread.shared_place(instr, instr.operands[0], space_of(instr), 8)
         update(thread, instr, address, "1", "0", thread.needs(instr))
         return None
+    if "prefetch" in instr.mods:
+        return None  # it fills a cache
     if "wait_group" in instr.mods:
         return thread.event(told.WAIT, instr, EXTRA=thread.resize(thread.read(instr.operands[0], 32), 32, 64))
     if "commit_group" in instr.mods or "wait_all" in instr.mods:

@@ -160,6 +160,11 @@ def test_a_store_does_not_fence_the_async_proxy():
     assert fenced.values(4) == {(9,)}
 
 
+def test_a_prefetch_changes_nothing():
+    prefetch = "mov.u32 %r1, 16; cp.async.bulk.prefetch.L2.global [%a], %r1; "
+    assert explored(prefetch + BEGIN + COPY_IN + WAIT + READ).values(4) == {(7,)}
+
+
 def test_bad_copies():
     with pytest.raises(Fault, match="OUT_OF_BOUNDS"):
         explored(BEGIN + COPY_IN.replace("[%a]", "[%a+32]"))
@@ -167,7 +172,7 @@ def test_bad_copies():
         explored(BEGIN + COPY_IN.replace("[S], [%a], 16", "[S+64], [%a], 16"))
     with pytest.raises(Fault, match="multiple of 16"):
         explored(BEGIN + COPY_IN.replace("16, [B]", "8, [B]"))
-    with pytest.raises(Unsupported, match="cp.async.bulk.prefetch.L2.global|cp.reduce.async.bulk"):
+    with pytest.raises(Unsupported, match="cp.reduce.async.bulk"):
         explored("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a], [S], 16; ")
 
 

@@ -76,16 +76,16 @@ PAIRS = [
               bar = T.alloc_shared((1,), "uint64")
               tile = T.alloc_shared((64,), "int32")
               if tx == 0:
-                  T.ptx.mbarrier.init(bar.ptr_to([0]), 64)
-              T.ptx.fence.mbarrier_init()
+                  T.ptx.mbarrier.init.shared.b64(bar.ptr_to([0]), 64)
+              T.ptx.fence.mbarrier_init.release.cluster()
               T.cuda.cta_sync()
               for k in range(2):
                   if tx >= 64:
                       tile[tx - 64] = A[64 * k + tx - 64]  # <-
-                      T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+                      T.ptx.mbarrier.arrive.shared.b64(bar.ptr_to([0]))
                   else:
-        -             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
-        +             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), k % 2)
+        -             T.cuda.mbarrier_wait(bar.ptr_to([0]), 0)
+        +             T.cuda.mbarrier_wait(bar.ptr_to([0]), k % 2)
                       B[64 * k + tx] = tile[63 - tx]
                   T.cuda.cta_sync()
         """, "a.reshape(2, 64)[:, ::-1].ravel()"),
@@ -94,15 +94,15 @@ PAIRS = [
               bar = T.alloc_shared((1,), "uint64")
               tile = T.alloc_shared((64,), "int32")
               if tx == 0:
-                  T.ptx.mbarrier.init(bar.ptr_to([0]), 64)
-              T.ptx.fence.mbarrier_init()
+                  T.ptx.mbarrier.init.shared.b64(bar.ptr_to([0]), 64)
+              T.ptx.fence.mbarrier_init.release.cluster()
               T.cuda.cta_sync()
               if tx < 64:
-        -         T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+        -         T.ptx.mbarrier.arrive.shared.b64(bar.ptr_to([0]))
                   tile[tx] = A[tx]
-        +         T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+        +         T.ptx.mbarrier.arrive.shared.b64(bar.ptr_to([0]))
               else:
-                  T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+                  T.cuda.mbarrier_wait(bar.ptr_to([0]), 0)
                   B[tx - 64] = tile[127 - tx]  # <-
         """, "a[63::-1]", m=64),
     tirx("an mbarrier that counts all threads, and half of them arrive", "DEADLOCK", "64 of 128 arrivals have come", "", """
@@ -110,15 +110,15 @@ PAIRS = [
               bar = T.alloc_shared((1,), "uint64")
               tile = T.alloc_shared((64,), "int32")
               if tx == 0:
-        -         T.ptx.mbarrier.init(bar.ptr_to([0]), 128)
-        +         T.ptx.mbarrier.init(bar.ptr_to([0]), 64)
-              T.ptx.fence.mbarrier_init()
+        -         T.ptx.mbarrier.init.shared.b64(bar.ptr_to([0]), 128)
+        +         T.ptx.mbarrier.init.shared.b64(bar.ptr_to([0]), 64)
+              T.ptx.fence.mbarrier_init.release.cluster()
               T.cuda.cta_sync()
               if tx < 64:
                   tile[tx] = A[tx]
-                  T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+                  T.ptx.mbarrier.arrive.shared.b64(bar.ptr_to([0]))
               else:
-                  T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)  # <-
+                  T.cuda.mbarrier_wait(bar.ptr_to([0]), 0)  # <-
                   B[tx - 64] = tile[127 - tx]
         """, "a[63::-1]", m=64),
     tirx("threads of the second half at a barrier of the block", "DIVERGENT_COLLECTIVE", "waits for", "", """

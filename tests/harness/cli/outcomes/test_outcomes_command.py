@@ -111,14 +111,14 @@ def test_a_script(project):
 
 
 def test_a_refused_instruction_is_named_at_its_line(project):
-    body = BODY.replace("flags[mine] = 1", "flags[mine] = cute.arch.warp_redux_sync(mine, 'add')")
+    body = BODY.replace("flags[mine] = 1", "flags[mine] = cute.arch.activemask()")
     (project / "repros/store_buffer.py").write_text(with_body(body))
     status, stdout, stderr = command(project, "store_buffer")
     assert (status, stdout) == (3, "")
     assert stderr.startswith("repros/store_buffer.py: the outcomes could not be found\n")
     assert (
-        "repros/store_buffer.py:20:19: UNSUPPORTED_PTX `redux.sync.add.s32`: the memory model here has no such instruction\n"
-        "    flags[mine] = cute.arch.warp_redux_sync(mine, 'add')\n"
+        "repros/store_buffer.py:20:19: UNSUPPORTED_PTX `activemask.b32`: the memory model here has no such instruction\n"
+        "    flags[mine] = cute.arch.activemask()\n"
         "                  ^\n"
     ) in stderr
     assert stderr.endswith("fix: `repro run FILE --seed N` runs the kernel in another order")
