@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -151,6 +152,13 @@ def libgcc_13(needs, tmp_path_factory) -> dict[str, str]:
     compiler = needs("cc", "build-essential")
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-fno-builtin", "-o", library, source], check=True)
     return {"LD_PRELOAD": str(library)}
+
+
+@pytest.fixture
+def python_headers():
+    """Skips the test, or fails it in CI, without the headers of Python, with which Triton builds its launcher."""
+    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        missing("this test needs `Python.h`: apt-get install python3-dev")
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,8 @@ def test_a_program_with_nvidias_runtime_inside_gets_the_fix(run):
     assert text.count(": 500") == 3 and text.count("nvcc -cudart shared") == 1
 
 
-def test_every_name_of_the_api_is_exported():
+def test_every_name_of_the_api_is_exported(needs):
+    needs("nm", "binutils")
     rows = (driver.library_folder().parents[1] / "names.inc").read_text().splitlines()
     names = {
         name for row in rows if row[:4] in ("NAME", "THRE") for name in row[row.index("(") + 1 : -1].split(", ")[2:]

@@ -131,8 +131,9 @@ int nvmlDeviceGetHandleByUUID(char *u, void **d) { return 3; }
 
 
 @pytest.fixture
-def fake_driver(tmp_path):
+def fake_driver(needs, tmp_path):
     """A folder for LD_LIBRARY_PATH with a stand-in for the CUDA driver, which knows one H100."""
+    needs("cc", "gcc libc6-dev")
     folder = tmp_path / "driver"
     folder.mkdir()
     (folder / "cuda.c").write_text(FAKE_DRIVER)

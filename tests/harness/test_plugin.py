@@ -400,7 +400,8 @@ def test_ctrl_c_leaves_nothing(pytester, repros, processes_with, options):
         assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
-def test_usage_errors(pytester, repros, monkeypatch):
+def test_usage_errors(needs, pytester, repros, monkeypatch):
+    needs("ssh", "openssh-client")
     repros(one=give("np.zeros(1)"))
     result = pytester.runpytest("repros", "--gpu-host", "p9")
     assert result.ret == 4

@@ -91,7 +91,8 @@ def test_outcomes_pass_through_a_real_host(project, sshd, monkeypatch):
     assert "the repro's process died of SIGABRT" in said
 
 
-def test_without_it_one_line_reports_that_they_ran_here(project, monkeypatch):
+def test_without_it_one_line_reports_that_they_ran_here(needs, project, monkeypatch):
+    needs("ssh", "openssh-client")
     monkeypatch.setenv("SSH_CONNECTION", "x y")
     (project.path / "tests/test_one.py").write_text("def test_one(): pass\ndef test_two(): pass\n")
     monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", str(project.path / "ssh_config"))

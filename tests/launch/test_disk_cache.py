@@ -63,6 +63,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GPU_REPRO_CACHE", "1")
     monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(made))
     monkeypatch.delenv("GPU_REPRO_CACHE_MB", raising=False)
+    monkeypatch.setenv("CC", "cc")  # else a compiler for Triton is put there, on a machine that has none
     return made
 
 

@@ -50,7 +50,7 @@ print(y[:3].tolist())
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(python_headers, tmp_path):
     def run(text: str, *options: str) -> subprocess.CompletedProcess:
         (tmp_path / "program.py").write_text(HEAD + text)
         command = [sys.executable, "-W", "ignore", "-m", "dsl", "--device", "emulator", *options, "program.py"]

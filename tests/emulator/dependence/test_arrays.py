@@ -110,7 +110,7 @@ SHUFFLE = """
 @pytest.mark.parametrize("lanes, is_open", [(32, False), (31, True)])
 def test_a_shuffle_is_open_where_it_was_seen_to_read_an_absent_lane(lanes, is_open):
     """Lane 30 of 31 reads lane 31, which has left; the last of 32 is at the segment's end, and reads itself."""
-    program = emulator.load(f'{HEADER}{SHUFFLE}\n.file 1 "/k.py"\n')
+    program = emulator.load(f'{HEADER}{SHUFFLE}\n.file 1 "/k{lanes}.py"\n')  # one that no launch has used
     memory, arrays, out = emulator.Memory(), Arrays(), np.zeros(32, np.uint32)
     memory.register(out.ctypes.data, out.nbytes, "out")
     params = [struct.pack("<Q", out.ctypes.data), struct.pack("<I", lanes)]

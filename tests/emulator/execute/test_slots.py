@@ -195,6 +195,7 @@ def test_machine_code_makes_a_launch_again(called):
 @pytest.mark.parametrize("what", ["memory", "shape", "shared memory", "watched", "in use"])
 def test_machine_code_makes_no_other_launch(called, what):
     program, memory, array, call = called
+    used = None
     if what == "memory":
         Array(memory)
     elif what == "shape":
@@ -204,8 +205,11 @@ def test_machine_code_makes_no_other_launch(called, what):
     elif what == "watched":
         memory.watch(True)
     else:
-        assert take(program, ("k", (1, 1, 1), (THREADS, 1, 1), (1, 1, 1), 0, (8, 4))) is not None
+        used = take(program, ("k", (1, 1, 1), (THREADS, 1, 1), (1, 1, 1), 0, (8, 4)))
+        assert used is not None
     assert call(array, 1) == relaunch.ELSEWHERE and set(array.values) == {3}
+    if used is not None:
+        used.close()
 
 
 def test_python_looks_at_a_launch_now_and_then(called):

@@ -185,7 +185,8 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("argv", ERRORS)
-def test_errors(capsys, argv):
+def test_errors(needs, capsys, argv):
+    needs("ssh", "openssh-client")
     status, command, kind, text = ERRORS[argv]
     assert main([*argv, "--json"]) == status
     printed = capsys.readouterr()

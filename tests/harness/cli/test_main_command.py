@@ -82,7 +82,8 @@ USAGE = {
 
 
 @pytest.mark.parametrize("argv", USAGE)
-def test_usage(write, project, capsys, monkeypatch, argv):
+def test_usage(needs, write, project, capsys, monkeypatch, argv):
+    needs("ssh", "openssh-client")
     monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", os.devnull)  # hosts of whoever runs the tests
     write(TWICE, WIDTHS)
     (project / "repros/goldens").mkdir(exist_ok=True)

@@ -136,8 +136,9 @@ except gpu_lock.Busy as error:
 """
 
 
-def test_a_process_that_does_not_know_the_lock_is_seen(folder, tmp_path):
+def test_a_process_that_does_not_know_the_lock_is_seen(needs, folder, tmp_path):
     """By the driver's own list, from a stand-in for its library."""
+    needs("cc", "gcc libc6-dev")
     (tmp_path / "nvml.c").write_text(NVML.replace("PIDS", str(tmp_path / "pids")))
     library = tmp_path / "libnvidia-ml.so.1"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "nvml.c"], check=True)

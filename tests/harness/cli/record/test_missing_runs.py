@@ -21,7 +21,8 @@ def expected(width):
 '''
 
 
-def test_missing_runs_are_counted_run_and_compared(tmp_path, monkeypatch, capsys):
+def test_missing_runs_are_counted_run_and_compared(needs, tmp_path, monkeypatch, capsys):
+    needs("ssh", "openssh-client")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)
     (tmp_path / "pyproject.toml").write_text("")

@@ -340,8 +340,9 @@ def test_names_that_are_not_hosts(on_host, tmp_path, capsys):
     assert not ssh.lookup("box").is_configured
 
 
-def test_a_host_whose_alias_is_its_name(tmp_path, monkeypatch):
+def test_a_host_whose_alias_is_its_name(needs, tmp_path, monkeypatch):
     """`Host` without `HostName`: ssh takes the alias for the machine's name."""
+    needs("ssh", "openssh-client")
     (tmp_path / "config").write_text("Host box.example\n  User someone\n")
     monkeypatch.setenv("GPU_REPRO_SSH_CONFIG", str(tmp_path / "config"))
     known, other = ssh.lookup("box.example"), ssh.lookup("box2.example")
