@@ -31,7 +31,8 @@ def test_files_are_linted(needs):
 
 
 @pytest.mark.slow
-def test_files_are_analyzed():
+def test_files_are_analyzed(needs):
+    needs("cc", "gcc libc6-dev")
     assert lint_cpp.lint(lint_cpp.linted(lint_cpp.sources())) == ""
 
 
