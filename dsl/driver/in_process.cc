@@ -35,7 +35,7 @@ const u32 MOST_NOTED = 64;
 Noted noted[MOST_NOTED];
 u32 noted_count;
 
-// The row of a launch: the last one if that is the same; nullptr if there is no room.
+// The row that notes a launch. A launch that repeats the last one has its row. nullptr where all rows are used.
 Noted *row_of(const Launch &launch) {
   const Function *function = launch.function;
   Noted *last = noted_count ? &noted[noted_count - 1] : nullptr;

@@ -41,7 +41,7 @@ def nothing_fits(place: str, keyword: str) -> str:
         return f"no case of {place} fits -k {keyword}\nfix: leave out -k, and see their names"
     folder = "" if place == "repros" else f" --folder {place}"
     return (
-        f"there are no repros in {place}: no file there has a `# /// script` block with [tool.repro]\n"
+        f"no repros in {place}: none of its files has a `# /// script` block with [tool.repro]\n"
         f"fix: `repro new NAME{folder}` writes one"
     )
 

@@ -71,7 +71,7 @@ USAGE = {
     ("repros/gone.txt",): "repro: {folder}/repros/gone.txt: No such file or directory\n"
     "fix: name a file that is there; `repro new NAME` writes a first repro",
     ("repros", "-k", "zzz"): "no case of repros fits -k zzz\nfix: leave out -k, and see their names",
-    ("repros/goldens",): "there are no repros in repros/goldens: no file there has a `# /// script` block with "
+    ("repros/goldens",): "no repros in repros/goldens: none of its files has a `# /// script` block with "
     "[tool.repro]\nfix: `repro new NAME --folder repros/goldens` writes one",
     ("repros/none.py",): "there is no file repros/none.py; did you mean `repros/one.py`?",
     ("repros/one.py", "-p", "w=3"): "-p w=3: write -p NAME=VALUE; the parameters of repros/one.py are: width",

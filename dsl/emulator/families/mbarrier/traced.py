@@ -15,9 +15,9 @@ from dsl.memory_model.events import SCOPES, STRONG
 
 _COUNT, _MARK, _PHASE = 20, 61, 63
 _MADE = 2
-_IMPLIED = dict.fromkeys(("arrive", "arrive_drop", "async"), "release") | dict.fromkeys(
-    ("test_wait", "try_wait"), "acquire"
-)
+_IMPLIED = {
+    "arrive": "release", "arrive_drop": "release", "async": "release", "test_wait": "acquire", "try_wait": "acquire",
+}  # fmt: skip
 
 
 def counted(thread, instr: Instr) -> None:

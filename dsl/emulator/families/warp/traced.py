@@ -22,7 +22,7 @@ _OPERATIONS = {
 
 def exchange(thread, instr: Instr, why: str, fix: str) -> None:
     """shfl.sync, vote.sync, match.sync, redux.sync, elect.sync."""
-    exchanges = {"shfl": _shuffle, "vote": _vote, "match": _match, "redux": _reduce, "elect": _elect}
+    exchanges = {"shfl": _shuffle, "vote": _vote, "match": _of_all, "redux": _of_all, "elect": _elect}
     if instr.opcode not in exchanges:
         raise thread.refuse(instr, why, fix)
     exchanges[instr.opcode](thread, instr)
@@ -100,7 +100,8 @@ def _vote(thread, instr: Instr) -> None:
     thread.put_mark(instr.operands[0], mark, instr.guard is not None)
 
 
-def _match(thread, instr: Instr) -> None:
+def _of_all(thread, instr: Instr) -> None:
+    """match.sync, redux.sync: what `combined` makes of the values of all lanes, and of match.all whether it is any."""
     bits = 64 if "b64" in instr.mods else 32
     value, mask = thread.resize(thread.read(instr.operands[1], bits), bits, 64), thread.read(instr.operands[2], 32)
     answer, mark = _meet(thread, instr, mask, value, mask)
@@ -111,14 +112,6 @@ def _match(thread, instr: Instr) -> None:
     if second is not None:
         thread.write(second, thread.cmp("ne", answer, 0, "i64"), 1)
         thread.put_mark(second, mark, instr.guard is not None)
-
-
-def _reduce(thread, instr: Instr) -> None:
-    value, mask = thread.resize(thread.read(instr.operands[1], 32), 32, 64), thread.read(instr.operands[2], 32)
-    answer, mark = _meet(thread, instr, mask, value, mask)
-    thread.write(instr.operands[0], thread.resize(answer, 64, 32), 32)
-    mark = thread.or_(mark, thread.mark_of(registers(instr.operands[2])), "i64")
-    thread.put_mark(instr.operands[0], mark, instr.guard is not None)
 
 
 def _elect(thread, instr: Instr) -> None:
