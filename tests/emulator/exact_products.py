@@ -11,7 +11,9 @@ import numpy as np
 FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "tf32": 23, "e4m3": 3, "e5m2": 2}
 WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "e4m3": 8, "e5m2": 8}
 ZERO_EXPONENT = -126  # what a zero counts as, of every type
-KEPT_BITS = {"a100": 24, "l40s": 24, "h100": 25}
+KEPT_BITS = {"a100": 24, "l40s": 24, "h100": 25, "b200": 25, "rtx5090": 25}
+FP8_KEPT_BITS = {"a100": 13, "l40s": 13, "rtx5090": 25}  # of `mma`; the others make it of f16
+SPLITTING = ("a100", "l40s")
 _8_BITS = ("e4m3", "e5m2")
 
 
@@ -76,10 +78,11 @@ def d(form: tuple, gpu_model: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) 
     bits, kept = KEPT_BITS[gpu_model], FRACTION[kind_d]
     kinds = (kind_a, kind_b, kind_d)
     if kind_a in _8_BITS:
-        if m != 64 and gpu_model == "h100":
+        if m != 64 and gpu_model not in FP8_KEPT_BITS:
             return _as_halves(a, b, c, kinds, bits)
-        bits, kept = 13, 13 if kind_d == "f32" else 10
-    splits = gpu_model != "h100" and k * WIDTH[kind_a] == 256
+        bits = 13 if m == 64 else FP8_KEPT_BITS[gpu_model]
+        kept = min(kept, bits)
+    splits = gpu_model in SPLITTING and k * WIDTH[kind_a] == 256
     for ks in np.split(np.arange(k), 2 if splits else 1):
         c = _then(c, _sum(a[:, ks], b[ks], c, kinds, bits, kept), kind_d)
     return c.astype({16: np.uint16, 32: np.uint32}[WIDTH[kind_d]])

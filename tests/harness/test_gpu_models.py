@@ -90,8 +90,8 @@ def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
 
 @pytest.mark.slow
 def test_an_unknown_model_is_an_error(said):
-    status, text = said("--gpu-model", "b300")
-    assert status == 3 and "unknown GPU model b300: the emulator has a100, " in text
+    status, text = said("--gpu-model", "p100")
+    assert status == 3 and "unknown GPU model p100: the emulator has a100, " in text
 
 
 @pytest.mark.slow

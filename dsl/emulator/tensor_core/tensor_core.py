@@ -15,18 +15,20 @@ class TensorCore:
     name: str
     fraction_bits: int
     splits: bool  # the widest shapes are two sums, one for each half of K
-    fp8_as_f16: bool  # 8-bit floats as two sums of f16 and an addition of the accumulator; else 13 fraction bits
+    fp8_fraction_bits: int  # the same of `mma` of 8-bit floats; 0: two sums of f16, then the accumulator is added
 
 
 TENSOR_CORES = {
-    each.__name__: TensorCore(each.__name__, each.FRACTION_BITS, bool(each.SPLITS), bool(each.FP8_AS_F16))
-    for each in (numbers.ampere, numbers.ada, numbers.hopper)
+    each.__name__: TensorCore(each.__name__, each.FRACTION_BITS, bool(each.SPLITS), each.FP8_FRACTION_BITS)
+    for each in (numbers.ampere, numbers.ada, numbers.hopper, numbers.blackwell, numbers.blackwell_geforce)
 }
 
 GPU_MODELS = {  # the name that a user gives -> whose tensor cores it has
     **dict.fromkeys(("a100", "a30", "a10", "a40", "rtx3090"), "ampere"),
     **dict.fromkeys(("l4", "l40", "l40s", "rtx4090"), "ada"),
     **dict.fromkeys(("h100", "h200", "h800", "gh200"), "hopper"),
+    **dict.fromkeys(("b200", "b300"), "blackwell"),
+    "rtx5090": "blackwell_geforce",
 }
 DEFAULT_GPU_MODEL = "h100"
 

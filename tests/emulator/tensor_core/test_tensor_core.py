@@ -22,7 +22,7 @@ MODELS = [pytest.param(model, marks=[] if model == "h100" else [pytest.mark.slow
 @pytest.mark.parametrize("gpu_model", MODELS)
 def test_every_form_gives_the_bits_of_that_gpu(gpu_model):
     rows = [form for form in data.forms() + data.wgmma_forms() if f"{gpu_model} {data.name(form)}" in KEPT]
-    assert len(rows) == {"a100": 8, "l40s": 24, "h100": 16}[gpu_model]
+    assert len(rows) == {"a100": 8, "l40s": 24, "h100": 16, "b200": 8, "rtx5090": 24}[gpu_model]
     for form in rows:
         kept = KEPT[f"{gpu_model} {data.name(form)}"]
         assert kept.size >= 2000
@@ -105,8 +105,8 @@ def test_the_gpus_differ():
     assert not np.array_equal(a100, h100)
 
 
-SASS = """.version 8.7
-.target sm_90a
+SASS = """.version 8.8
+.target {target}
 .address_size 64
 .visible .entry k(.param .u64 p) {
 .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %p;
@@ -121,16 +121,25 @@ ret;
 """
 
 
-def test_code_of_ptxas_for_8_bit_floats_on_hopper(ptxas_path):
-    """The reading that tensor_core.py uses: two HMMA of f16, the first from zero, then the accumulator is added."""
+def sass_of_8_bit_floats(target: str) -> str:
     from dsl.lower import sass
 
-    text = sass.disassemble(sass.assemble(SASS, "sm_90a"))
+    return sass.disassemble(sass.assemble(SASS.replace("{target}", target), target))
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_103a"])
+def test_code_of_ptxas_for_8_bit_floats_on_hopper_and_blackwell(ptxas_path, target):
+    """The reading that tensor_core.py uses: two HMMA of f16, the first from zero, then the accumulator is added."""
+    text = sass_of_8_bit_floats(target)
     made = re.findall(r"(?:HMMA|QMMA|FADD)\.?[\w.]*(?= )", text)
     assert made == ["HMMA.16816.F32"] * 2 + ["FADD"] * 4
     first = re.search(r"HMMA\.16816\.F32 (R\d+), R\d+, R\d+, RZ", text)
     assert first and re.search(rf"HMMA\.16816\.F32 R\d+, R\d+, R\d+, {first[1]} ", text)
     assert len(re.findall(r"F2FP\.F16\.E4M3\.UNPACK_B R\d+, R\d+\.H1", text)) == 6
+
+
+def test_geforce_blackwell_has_an_instruction_for_8_bit_floats(ptxas_path):
+    assert len(re.findall(r"QMMA\.16832\.F32\.E4M3\.E4M3 R", sass_of_8_bit_floats("sm_120a"))) == 1
 
 
 @pytest.mark.parametrize("a, b", [("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e5m2", "e5m2")])
@@ -159,5 +168,5 @@ def test_8_bit_floats_on_hopper_are_two_sums_of_f16(machine, a, b):
 
 
 def test_an_unknown_gpu_model_is_refused():
-    with pytest.raises(ValueError, match=r"unknown GPU model b300: the emulator has a100, .*h100"):
-        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n", gpu_model="b300")
+    with pytest.raises(ValueError, match=r"unknown GPU model p100: the emulator has a100, .*h100"):
+        emulator.load(".version 8.0\n.target sm_90a\n.address_size 64\n", gpu_model="p100")

@@ -16,7 +16,7 @@ def _product(instr: Instr, core: TensorCore, is_read: bool) -> Leeway | None:
     is_sparse = not {"sp", "sp::ordered_metadata"}.isdisjoint(instr.mods)
     if is_sparse and "s32" not in instr.mods:
         return UNMEASURED
-    return UNMEASURED if core.fp8_as_f16 and has_bytes else None
+    return UNMEASURED if has_bytes and not core.fp8_fraction_bits else None
 
 
 LEEWAY = {"mma": _product}

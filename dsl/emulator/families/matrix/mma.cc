@@ -46,10 +46,13 @@ struct Form {
 
 // The numbers of one architecture's tensor cores.
 struct Core {
-  u32 fraction_bits;  // that aligned terms keep
-  bool splits;        // the widest shapes are two sums, one for each half of K
-  bool fp8_as_f16;    // 8-bit floats as two sums of f16 and an addition of the accumulator; else 13 fraction bits
+  u32 fraction_bits;      // that aligned terms keep
+  bool splits;            // the widest shapes are two sums, one for each half of K
+  u32 fp8_fraction_bits;  // the same of 8-bit floats; 0: two sums of f16, then the accumulator is added
 };
+
+// Whether the instruction is two sums of f16 and an addition of the accumulator.
+constexpr bool made_of_f16(Form form, Core core) { return is_fp8(form.a) && core.fp8_fraction_bits == 0; }
 
 template <Kind kind> struct Element { using type = float; };
 template <> struct Element<f64> { using type = double; };
@@ -170,10 +173,11 @@ template <Sum S, bool special, class Products> Floats sum_of(const Products &of,
 }
 
 template <Form form, Core core, bool special> void rows(Planes<form> &planes, const Terms<form> &terms) {
-  constexpr bool by_f16 = is_fp8(form.a) && core.fp8_as_f16, narrow = is_fp8(form.a) && !by_f16;
+  constexpr bool by_f16 = made_of_f16(form, core), narrow = is_fp8(form.a) && core.fp8_fraction_bits == 13;
+  constexpr int fraction_bits = is_fp8(form.a) && !by_f16 ? core.fp8_fraction_bits : core.fraction_bits;
   constexpr bool two = by_f16 || (core.splits && form.terms() * bits(form.a) == 256);
   constexpr Result result = form.c == f16 ? Result::F16 : narrow ? Result::E8M13 : Result::F32;
-  constexpr Sum sum{two ? form.terms() / 2 : form.terms(), narrow ? 13 : (int)core.fraction_bits, result};
+  constexpr Sum sum{two ? form.terms() / 2 : form.terms(), fraction_bits, result};
   for (int i = 0; i < form.m; ++i) {
     const Row<form> row{terms, i};
     Floats before = load<Floats>(planes.d[i]), total = by_f16 ? Floats(0) : before;
@@ -187,7 +191,7 @@ template <Form form, Core core, bool special> void rows(Planes<form> &planes, co
 }
 
 template <Form form, Core core> void accumulate(Planes<form> &planes) {
-  constexpr bool by_f16 = is_fp8(form.a) && core.fp8_as_f16;
+  constexpr bool by_f16 = made_of_f16(form, core);
   Terms<form> terms{planes};
   Ints greatest = LEAST_EXPONENT;
   for (int i = 0; i < form.m * form.terms(); i += LANES) {
@@ -301,7 +305,7 @@ MATRICES(stmatrix_x4, 4, false, true)
 MATRICES(stmatrix_x4_trans, 4, true, true)
 
 // The forms that the ISA's tables have (fragments.py), the modelled ones for each architecture.
-#define CORE(name) Core{name::FRACTION_BITS, name::SPLITS, name::FP8_AS_F16}
+#define CORE(name) Core{name::FRACTION_BITS, name::SPLITS, name::FP8_FRACTION_BITS}
 #define NAMED(prefix, M, N, K, A, B, C, core, suffix, columns, extra) \
   void emu_##prefix##_m##M##n##N##k##K##_##A##_##B##_##C##suffix(Context *ctx, u32 base) { \
     mma<Form{M, N, columns, Kind::A, Kind::B, Kind::C, Extra::extra}, CORE(core)>(ctx, base); \
@@ -311,11 +315,15 @@ MATRICES(stmatrix_x4_trans, 4, true, true)
 #define MODELLED(M, N, K, A, B, C) \
   FORM(M, N, K, A, B, C, ampere, _ampere, none) \
   FORM(M, N, K, A, B, C, ada, _ada, none) \
-  FORM(M, N, K, A, B, C, hopper, _hopper, none)
+  FORM(M, N, K, A, B, C, hopper, _hopper, none) \
+  FORM(M, N, K, A, B, C, blackwell, _blackwell, none) \
+  FORM(M, N, K, A, B, C, blackwell_geforce, _blackwell_geforce, none)
 #define SPARSE_MODELLED(M, N, K, A, B, C) \
   SPARSE(M, N, K, A, B, C, ampere, _ampere, sparse) \
   SPARSE(M, N, K, A, B, C, ada, _ada, sparse) \
-  SPARSE(M, N, K, A, B, C, hopper, _hopper, sparse)
+  SPARSE(M, N, K, A, B, C, hopper, _hopper, sparse) \
+  SPARSE(M, N, K, A, B, C, blackwell, _blackwell, sparse) \
+  SPARSE(M, N, K, A, B, C, blackwell_geforce, _blackwell_geforce, sparse)
 #define HALVES_BY(HOW, M, N, K) HOW(M, N, K, f16, f16, f16) HOW(M, N, K, f16, f16, f32) HOW(M, N, K, bf16, bf16, f32)
 #define HALVES(M, N, K) HALVES_BY(MODELLED, M, N, K)
 #define SPARSE_HALVES(M, N, K) HALVES_BY(SPARSE_MODELLED, M, N, K)
