@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 FILE = Path(__file__).with_name("tensor_core.npz")
-MODELS = {"a100": "Ampere", "l40s": "Ada Lovelace", "h100": "Hopper"}
+MODELS = {"a100": "Ampere", "l40s": "Ada Lovelace", "h100": "Hopper", "b200": "Blackwell", "rtx5090": "RTX Blackwell"}
 KINDS = ("near one", "any exponent", "cancelling", "special values", "many zeros", "subnormal", "ties", "wide")
 SEEDS = 2 * len(KINDS)  # 128 elements each
 _FORMATS = {"f16": (16, 10), "bf16": (16, 7), "f32": (32, 23), "tf32": (32, 23), "e4m3": (8, 3), "e5m2": (8, 2)}
