@@ -45,8 +45,31 @@ enum class Kind : u32 {
   f32,
   s32,
   s4,
-  u4
+  u4,
+  e2m3,    // in the low six bits of a byte
+  e3m2,    // as e2m3
+  e2m1,    // in the middle four bits of a byte
+  e2m1x2,  // two in a byte
 };
+
+// Floats of at most 8 bits whose codes are all numbers, but for the NaN of e4m3.
+struct SmallFloat { int width, fraction, bias; };
+constexpr SmallFloat small_float(Kind kind) {
+  switch (kind) {
+    case Kind::e4m3: return {8, 3, 7};
+    case Kind::e2m3: return {6, 3, 1};
+    case Kind::e3m2: return {6, 2, 3};
+    default: return {4, 1, 1};
+  }
+}
+
+// Their values: the bits where an f16 has them, scaled by the difference of the biases.
+template <SmallFloat format, int count> Vector<float, count> small_floats(Vector<u16, count> code) {
+  constexpr int sign = format.width - 1;
+  Vector<u16, count> size = code & ((1 << sign) - 1), negative = code & (1 << sign);
+  Vector<u16, count> bits = size << (10 - format.fraction) | negative << (15 - sign);
+  return to<Vector<float, count>>(as<Vector<_Float16, count>>(bits)) * float(1 << (15 - format.bias));
+}
 
 // Elements of memory: floats as float, integers as i32.
 template <Kind kind, int count> [[gnu::always_inline]] inline auto widened(const void *raw) {
@@ -63,14 +86,18 @@ template <Kind kind, int count> [[gnu::always_inline]] inline auto widened(const
   } else if constexpr (kind == Kind::f16) return to<Wide>(load<Halves>(raw));
   else if constexpr (kind == Kind::bf16) return as<Wide>(to<Words>(load<Shorts>(raw)) << 16);
   else if constexpr (kind == Kind::tf32) return as<Wide>(load<Words>(raw) & 0xFFFFE000u);
-  else {
+  else if constexpr (kind == Kind::e2m1x2) {
+    Vector<u16, count / 2> two = to<Vector<u16, count / 2>>(load<Vector<u8, count / 2>>(raw));
+    two = (two & 15) | (two >> 4) << 8;
+    return small_floats<small_float(kind), count>(to<Shorts>(as<Vector<u8, count>>(two)));
+  } else {
     Shorts code = to<Shorts>(load<Vector<u8, count>>(raw));
     if constexpr (kind == Kind::e5m2) return to<Wide>(as<Halves>((Shorts)(code << 8)));
-    // e4m3: its bits where an f16 has them, scaled by the difference of the biases
-    Shorts size = code & 0x7F, bits = size << 7 | (code & 0x80) << 8;
-    Wide number = to<Wide>(as<Halves>(bits)) * 256.0f;
-    Vector<i32, count> is_nan = to<Words>(size) == 0x7F;
-    return is_nan ? Wide(__builtin_nanf("")) : number;
+    else if constexpr (kind == Kind::e2m1) return small_floats<small_float(kind), count>(code >> 2);
+    else if constexpr (kind == Kind::e4m3) {
+      Vector<i32, count> is_nan = to<Words>(code & 0x7F) == 0x7F;
+      return is_nan ? Wide(__builtin_nanf("")) : small_floats<small_float(kind), count>(code);
+    } else return small_floats<small_float(kind), count>(code);
   }
 }
 
@@ -90,7 +117,15 @@ constexpr float INFINITY = __builtin_inff();
 constexpr u32 NAN_BITS = 0x7FFFFFFF;  // the canonical NaN
 
 constexpr int least_exponent(Kind kind) {
-  return kind == Kind::f16 || kind == Kind::e5m2 ? LEAST_OF_HALF : kind == Kind::e4m3 ? -6 : LEAST_EXPONENT;
+  switch (kind) {
+    case Kind::f16:
+    case Kind::e5m2: return LEAST_OF_HALF;
+    case Kind::e4m3:
+    case Kind::e2m3:
+    case Kind::e3m2:
+    case Kind::e2m1: return 1 - small_float(kind).bias;
+    default: return LEAST_EXPONENT;
+  }
 }
 
 // The exponents of floats: of a subnormal the least of its type, of a zero -126, of an infinity or NaN 128.
@@ -135,15 +170,24 @@ inline Ints truncated(Doubles values, Doubles scale) { return to<Ints>(values * 
 
 #define UNROLLED _Pragma("clang loop unroll(full)")
 
+// What a sum starts from, with its exponent.
+struct Start {
+  Doubles value;
+  Ints exponent;
+};
+template <Sum S> [[gnu::always_inline]] inline Start start_of(Floats values) {
+  return {to<Doubles>(values), exponents(values, S.least())};
+}
+
 // A sum whose operands are finite. `of` has the products and their exponents by k.
-template <Sum S, class Products> [[gnu::always_inline]] inline Floats finite_sum(const Products &of, Floats start) {
-  Ints greatest = exponents(start, S.least()), total = 0;
+template <Sum S, class Products> [[gnu::always_inline]] inline Floats finite_sum(const Products &of, Start start) {
+  Ints greatest = start.exponent, total = 0;
   UNROLLED
   for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
   Doubles scale = power(S.fraction_bits - greatest);
   UNROLLED
   for (int k = 0; k < S.terms; ++k) total += truncated(of.product(k), scale);
-  Doubles whole = to<Doubles>(total) + to<Doubles>(truncated(to<Doubles>(start), scale));
+  Doubles whole = to<Doubles>(total) + to<Doubles>(truncated(start.value, scale));
   Doubles value = whole * power(greatest - S.fraction_bits);
   if (S.result == Result::F16) return to_half(value);
   Ints bits = toward_zero(value).bits;
@@ -151,8 +195,8 @@ template <Sum S, class Products> [[gnu::always_inline]] inline Floats finite_sum
 }
 
 // As IEEE 754 has it where an operand makes it infinite or NaN, and only there.
-template <Sum S, class Products> [[gnu::always_inline]] inline Floats any_sum(const Products &of, Floats start) {
-  Doubles exact = to<Doubles>(start);
+template <Sum S, class Products> [[gnu::always_inline]] inline Floats any_sum(const Products &of, Start start) {
+  Doubles exact = start.value;
   UNROLLED
   for (int k = 0; k < S.terms; ++k) exact += of.product(k);
   Ints special = to<Ints>(!(__builtin_elementwise_abs(exact) < (double)INFINITY));

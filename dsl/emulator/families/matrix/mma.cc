@@ -167,8 +167,8 @@ template <class R, int first, bool pairs> struct Part {
 };
 
 template <Sum S, bool special, class Products> Floats sum_of(const Products &of, Floats start, bool is_first) {
-  if (special) return any_sum<S>(of, start);
-  Floats total = finite_sum<S>(of, start);
+  if (special) return any_sum<S>(of, start_of<S>(start));
+  Floats total = finite_sum<S>(of, start_of<S>(start));
   return is_first ? total : choose(__builtin_elementwise_abs(start) == INFINITY, start, total);  // it has overflowed
 }
 

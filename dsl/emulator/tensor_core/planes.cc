@@ -1,0 +1,207 @@
+// Products of matrices: dense planes of A, B and D, of which eight columns of a row of D are one vector.
+//
+// If all exponents of a sum are moderate, its products are exact as floats, and so is each of them once it is scaled to
+// a whole number: then no double is needed. Any other sum is made as `mma` makes it, in doubles.
+#include "tensor_core/planes.h"
+
+namespace {
+
+constexpr u32 MOST_K = 32;
+
+// --- operands as planes
+
+constexpr u32 length(Kind kind) {  // elements of ROW_BYTES; 32 bits of b1 are one
+  switch (kind) {
+    case Kind::f16:
+    case Kind::bf16: return 16;
+    case Kind::tf32:
+    case Kind::b1: return 8;
+    default: return 32;
+  }
+}
+
+// 32 bytes as floats, their signs changed by `sign`; bits of b1 as words.
+template <Kind kind> void spread_row(const u8 *raw, float *out, u32 sign) {
+  if constexpr (kind == Kind::b1) __builtin_memcpy(out, raw, ROW_BYTES);
+  else {
+    constexpr int k = length(kind);
+    auto values = to<Vector<float, k>>(widened<kind, k>(raw));
+    store(out, as<Vector<u32, k>>(values) ^ sign);
+  }
+}
+
+// The plane of an operand: element (row, k) at row * row_step + k * k_step.
+template <Kind kind> void spread_kind(const Operand &of, float *out, u32 row_step, u32 k_step) {
+  const u8 *raw = of.raw;
+  const u32 sign = of.negated ? 1u << 31 : 0;
+  alignas(64) float one[length(kind)];
+  for (u32 row = 0; row < of.rows; ++row, raw += ROW_BYTES, out += row_step) {
+    if (k_step == 1) spread_row<kind>(raw, out, sign);
+    else {
+      spread_row<kind>(raw, one, sign);
+      UNROLLED
+      for (u32 k = 0; k < length(kind); ++k) out[k_step * k] = one[k];
+    }
+  }
+}
+
+void spread(const Operand &of, float *out, u32 row_step, u32 k_step) {
+  switch (of.kind) {
+    case Kind::f16: return spread_kind<Kind::f16>(of, out, row_step, k_step);
+    case Kind::bf16: return spread_kind<Kind::bf16>(of, out, row_step, k_step);
+    case Kind::tf32: return spread_kind<Kind::tf32>(of, out, row_step, k_step);
+    case Kind::e4m3: return spread_kind<Kind::e4m3>(of, out, row_step, k_step);
+    case Kind::e5m2: return spread_kind<Kind::e5m2>(of, out, row_step, k_step);
+    case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, row_step, k_step);
+    case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, row_step, k_step);
+    case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, row_step, k_step);
+    case Kind::s8: return spread_kind<Kind::s8>(of, out, row_step, k_step);
+    case Kind::u8: return spread_kind<Kind::u8>(of, out, row_step, k_step);
+    default: return spread_kind<Kind::b1>(of, out, row_step, k_step);
+  }
+}
+
+// The exponents of floats of an operand kind; whether one is an infinity or a NaN.
+bool spread_exponents(const float *values, u32 count, Kind kind, i32 *out) {
+  const i32 least = least_exponent(kind);
+  Ints most = LEAST_EXPONENT;
+  for (u32 i = 0; i < count; i += LANES) {
+    Ints each = exponents(load<Floats>(values + i), least);
+    store(out + i, each);
+    most = larger(most, each);
+  }
+  return __builtin_reduce_max(most) > 127;
+}
+
+// --- sums
+
+// Greatest exponents of the terms of a sum that floats are enough for: 2 ** (25 + 90) and products of 2 ** 102 are
+// floats, and a product below the least float vanishes in the alignment.
+constexpr int LEAST = -90, MOST = 100;
+
+struct Planes {
+  alignas(64) float a[MOST_ROWS * MOST_K];  // (rows, K)
+  alignas(64) i32 exponents_a[MOST_ROWS * MOST_K];
+  alignas(64) float b[MOST_K * MOST_COLUMNS];  // (K, n)
+  alignas(64) i32 exponents_b[MOST_K * MOST_COLUMNS];
+  u32 rows, n;
+  bool special;  // whether an operand is an infinity or a NaN
+};
+
+// The products of eight elements of a row of D.
+struct Products {
+  const float *a;
+  const i32 *exponents_a;
+  const float *b;
+  const i32 *exponents_b;
+  u32 n;
+  Floats of_b(int k) const { return load<Floats>(b + n * k); }
+  Doubles product(int k) const { return (double)a[k] * to<Doubles>(of_b(k)); }
+  Floats float_product(int k) const { return a[k] * of_b(k); }
+  Ints exponent(int k) const { return exponents_a[k] + load<Ints>(exponents_b + n * k); }
+};
+
+// What a sum starts from if it is D * 2 ** -shift; a zero keeps its exponent.
+template <Sum S> Start shifted_start(Floats d, i32 shift) {
+  Start start = start_of<S>(d);
+  return {start.value * power(Ints(-shift)), start.exponent - (d == 0 ? Ints(0) : Ints(shift))};
+}
+
+// In doubles; a NaN is the canonical one.
+template <Sum S> [[gnu::noinline]] void double_sum(const Products &of, float *d, bool special, u32 shift) {
+  Start start = shifted_start<S>(load<Floats>(d), shift);
+  Floats total = special ? any_sum<S>(of, start) : finite_sum<S>(of, start);
+  store(d, choose(total != total, as<Floats>(Ints(NAN_BITS)), total));
+}
+
+template <Sum S> [[gnu::always_inline]] inline Floats float_sum(const Products &of, Floats start, Ints greatest) {
+  greatest = larger(greatest, LEAST);
+  Floats scale = float_power(S.fraction_bits - greatest);
+  Ints total = 0;
+  UNROLLED
+  for (int k = 0; k < S.terms; ++k) total += to<Ints>(of.float_product(k) * scale);
+  Doubles whole = to<Doubles>(total) + to<Doubles>(to<Ints>(start * scale));
+  Floats back = float_power(greatest - S.fraction_bits);
+  if (S.result == Result::F16) return to_half(whole * to<Doubles>(back));
+  Ints kept = toward_zero(whole).bits;
+  return as<Floats>(S.result == Result::E8M13 ? kept & -1024 : kept) * back;
+}
+
+// The lanes in which a term of the sum is not zero.
+template <Sum S> [[gnu::noinline]] Ints some_term(const Products &of, Floats start) {
+  Ints flags = start < 0 | start > 0;
+  UNROLLED
+  for (int k = 0; k < S.terms; ++k) {
+    Floats b = of.of_b(k);
+    if (of.a[k] < 0 || of.a[k] > 0) flags |= b < 0 | b > 0;
+  }
+  return flags;
+}
+
+// All of D, columns by eight and row by row.
+template <Sum S> [[gnu::noinline]] void sums(const Planes &p, const Matrix &matrix, u32 shift) {
+  for (u32 column = 0; column < p.n; column += LANES)
+    for (u32 row = 0; row < p.rows; ++row) {
+      float *d = matrix.values + row * matrix.pitch + column;
+      const u32 at_a = row * S.terms;
+      const Products of{p.a + at_a, p.exponents_a + at_a, p.b + column, p.exponents_b + column, p.n};
+      Floats start = load<Floats>(d);
+      Ints greatest = exponents(start, S.least());
+      UNROLLED
+      for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
+      Ints outside = greatest<LEAST | greatest> MOST;
+      bool in_doubles = p.special | (shift != 0);
+      if (in_doubles || (any(outside) && any(outside & some_term<S>(of, start))))
+        double_sum<S>(of, d, p.special, shift);
+      else store(d, float_sum<S>(of, start, greatest));
+    }
+}
+
+// d += the sums of `add(a, b, total)` over k, by eight columns; saturating instead of wrapping.
+template <int K, class Total, class Add> void integer_sums(const Planes &p, const Matrix &d, bool saturates, Add add) {
+  for (u32 column = 0; column < p.n; column += LANES)
+    for (u32 row = 0; row < p.rows; ++row) {
+      Total total = 0;
+      UNROLLED
+      for (int k = 0; k < K; ++k) total = add(Floats(p.a[row * K + k]), load<Floats>(p.b + p.n * k + column), total);
+      float *place = d.values + row * d.pitch + column;
+      Ints start = load<Ints>(place), sum = to<Ints>(total);
+      store(place, saturates ? __builtin_elementwise_add_sat(start, sum) : start + sum);
+    }
+}
+
+void add_integers(Kind kind, const Planes &p, const Matrix &d, bool saturates) {
+  if (kind == Kind::b1)  // the bits that both have, counted
+    return integer_sums<8, Ints>(p, d, saturates, [](Floats a, Floats b, Ints total) {
+      return total + __builtin_elementwise_popcount(as<Ints>(a) & as<Ints>(b));
+    });
+  integer_sums<32, Floats>(p, d, saturates, [](Floats a, Floats b, Floats total) {
+    return __builtin_elementwise_fma(a, b, total);  // 32 products together are exact as floats
+  });
+}
+
+void add_floats(Kind kind, const Planes &p, const Matrix &d, const Rule &rule) {
+  const u32 k = length(kind), shift = rule.shift;
+  if (k == 8) return sums<Sum{8, 25, Result::F32}>(p, d, shift);
+  if (k == 16)
+    return rule.is_half ? sums<Sum{16, 25, Result::F16}>(p, d, shift) : sums<Sum{16, 25, Result::F32}>(p, d, shift);
+  if (rule.fraction_bits == 13)
+    return rule.is_half ? sums<Sum{32, 13, Result::F16}>(p, d, shift) : sums<Sum{32, 13, Result::E8M13}>(p, d, shift);
+  return rule.is_half ? sums<Sum{32, 25, Result::F16}>(p, d, shift) : sums<Sum{32, 25, Result::F32}>(p, d, shift);
+}
+
+bool is_integer(Kind kind) { return kind == Kind::s8 || kind == Kind::u8 || kind == Kind::b1; }
+
+}  // namespace
+
+extern "C" void emu_multiply(const Operand &a, const Operand &b, const Matrix &d, const Rule &rule) {
+  Planes planes;
+  const u32 k = length(a.kind), n = planes.n = b.rows;
+  planes.rows = a.rows;
+  spread(a, planes.a, k, 1);
+  spread(b, planes.b, 1, n);
+  if (is_integer(a.kind)) return add_integers(a.kind, planes, d, rule.saturates);
+  planes.special = spread_exponents(planes.a, a.rows * k, a.kind, planes.exponents_a);
+  planes.special |= spread_exponents(planes.b, n * k, b.kind, planes.exponents_b);
+  add_floats(a.kind, planes, d, rule);
+}

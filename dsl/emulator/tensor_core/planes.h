@@ -1,0 +1,31 @@
+// Products of matrices, as tensor cores make them for a warpgroup (wgmma) and from tensor memory (tcgen05.mma).
+#pragma once
+#include "tensor_core/tensor_core.h"
+
+constexpr u32 ROW_BYTES = 32, MOST_ROWS = 128, MOST_COLUMNS = 256;
+
+// A, or B transposed: rows of ROW_BYTES bytes, K fastest.
+struct Operand {
+  const u8 *raw;
+  u32 rows;
+  Kind kind;
+  bool negated;
+};
+
+// D, in and out: a row for each of A, a column for each row of B (a multiple of eight). Floats, also those of f16,
+// or i32. `pitch` is what is from a row to the next, in elements.
+struct Matrix {
+  float *values;
+  u32 pitch;
+};
+
+// How the products and D are added.
+struct Rule {
+  u32 fraction_bits = 25;  // of floats: 25, or 13 of 8-bit floats
+  bool is_half = false;    // the result is f16, otherwise f32 or s32
+  bool saturates = false;  // of integers
+  u32 shift = 0;           // D counts as D * 2 ** -shift
+};
+
+// D = A * B + D.
+extern "C" void emu_multiply(const Operand &a, const Operand &b, const Matrix &d, const Rule &rule);
