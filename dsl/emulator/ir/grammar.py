@@ -10,7 +10,8 @@ modifier, the first that an instruction has is of the first group.
     "rn ?relu f16/bf16@90:7.8 @80"
 
 The word `@80` means that the alternative needs .target sm_80 or later, `@90:7.8` at a modifier that the modifier needs
-.target sm_90 or later and .version 7.8 or later (needs.py). sm_70 and version 6.5 are not written.
+.target sm_90 or later and .version 7.8 or later; `@100f` means its family (needs.py). sm_70 and version 6.5 are not
+written.
 """
 
 from __future__ import annotations

@@ -14,13 +14,19 @@ import pytest
 
 from dsl import emulator
 from dsl.emulator.ir import needs
-from dsl.emulator.ir.needs import Need
+from dsl.emulator.ir.needs import Need, Targets
 from dsl.forms import table
 from dsl.forms.form import Form
 from tests.emulator import legality
 from tests.emulator.conftest import use
 
-TARGETS = ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100"]
+TARGETS = ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120"]
+WITH_ENDING = [
+    f"sm_{number}{ending}"
+    for number in (90, 100, 103, 110, 120, 121)
+    for ending in ("", "a", "f")
+    if number > 90 or ending != "f"
+]
 VERSIONS = ["6.5", *(f"7.{minor}" for minor in range(9)), *(f"8.{minor}" for minor in range(9)), "9.0"]
 # Forms whose `least` ptxas wants too, for what no modifier tells: the count of an arrival needs sm_90; pairs of 8-bit
 # floats need version 8.1 with sm_89 and 7.8 with sm_90; ptxas 13.5 wants sm_90 for fences that 13.0 takes for sm_70.
@@ -32,10 +38,12 @@ OF_PTXAS = re.compile(
 @pytest.mark.parametrize(
     "text, need",
     [
-        ("80", Need(80)),
-        ("90a:8.0", Need(90, "a", (8, 0))),
-        ("100a+", Need(100, "a+")),
-        (":7.10", Need(0, "", (7, 10))),
+        ("80", Need((Targets(80),))),
+        ("90a:8.0", Need((Targets(90, 90, ("a",)),), (8, 0))),
+        ("100a+", Need((Targets(100, endings=("a", "f")),))),
+        ("103f", Need((Targets(103, 109, ("a", "f")),))),
+        ("100a,110f:8.8", Need((Targets(100, 100, ("a",)), Targets(110, 119, ("a", "f"))), (8, 8))),
+        (":7.10", Need((), (7, 10))),
         ("", Need()),
     ],
 )
@@ -43,9 +51,11 @@ def test_a_need_is_read(text, need):
     assert needs.read(text) == need
 
 
-def test_a_bad_need_is_refused():
-    with pytest.raises(ValueError, match="a need must be such as 80, 90a:8.0 or :7.4, got 'sm_80'"):
-        needs.read("sm_80")
+@pytest.mark.parametrize("text", ["sm_80", "100f,", "100b", "100f+", "8.0"])
+def test_a_bad_need_is_refused(text):
+    why = f"a need must be such as 80, 90a:8.0, 100f,110f or :7.4, got {text!r}"
+    with pytest.raises(ValueError, match=re.escape(why)):
+        needs.read(text)
 
 
 def test_the_strictest_of_several():
@@ -53,6 +63,15 @@ def test_the_strictest_of_several():
     assert needs.strictest(map(needs.read, ("90", "90a"))) == needs.read("90a")
     assert needs.strictest(map(needs.read, (":7.9", ":7.10"))) == needs.read(":7.10")
     assert needs.strictest([]) == needs.NOTHING
+    assert needs.strictest(map(needs.read, ("90a+", "100"))) == needs.read("100a+")
+    assert needs.strictest(map(needs.read, ("100a+", "100f,110f"))) == needs.read("100f,110f")
+    assert needs.strictest(map(needs.read, ("100f,110f", "100a,110a"))) == needs.read("100a,110a")
+    assert needs.strictest(map(needs.read, ("103f,110f", "100f,110f"))) == needs.read("103f,110f")
+
+
+def test_parts_that_no_target_has_together():
+    with pytest.raises(ValueError, match="no target has both needs"):
+        needs.strictest(map(needs.read, ("90a", "100f")))
 
 
 @pytest.mark.parametrize(
@@ -62,12 +81,44 @@ def test_the_strictest_of_several():
         ("90a", "sm_90a", "sm_89 sm_90 sm_100 sm_100a sm_100f"),
         ("90a+", "sm_90a sm_100a sm_100f sm_120a", "sm_90 sm_100 sm_89"),
         ("100", "sm_100 sm_100a sm_120", "sm_90 sm_90a"),
+        ("100f", "sm_100a sm_100f sm_103a sm_103f", "sm_90a sm_100 sm_103 sm_110a sm_110f sm_120a sm_120f"),
+        (
+            "103f,110f",
+            "sm_103a sm_103f sm_101a sm_101f sm_110a sm_110f",
+            "sm_100a sm_100f sm_103 sm_101 sm_110 sm_120a",
+        ),
+        ("100a,110a", "sm_100a sm_101a sm_110a", "sm_100f sm_103a sm_101f sm_110f sm_120a"),
+        ("120f", "sm_120a sm_120f sm_121a sm_121f", "sm_100a sm_110f sm_120 sm_121"),
         ("", "sm_50", ""),
     ],
 )
 def test_which_targets_have_it(need, has, has_not):
     assert [each for each in has.split() if not needs.read(need).allows(each)] == []
     assert [each for each in has_not.split() if needs.read(need).allows(each)] == []
+
+
+def test_a_refusal_names_the_members_of_families():
+    assert needs.read("100f:8.8").refusal("sm_120a", "9.0") == (
+        "it needs .target sm_100a, sm_100f, sm_103a or sm_103f; the module has .target sm_120a",
+        "begin the module with `.version 9.0` and `.target sm_100a`, or compile it for sm_100a",
+    )
+    assert needs.read("100a,103a").refusal("sm_100f", "8.8")[0] == (
+        "it needs .target sm_100a or sm_103a; the module has .target sm_100f"
+    )
+    assert needs.read("120f:8.7").refusal("sm_121a", "9.0") == ("", "")
+
+
+@pytest.mark.parametrize("target", [each for each in needs.VERSIONS if each.startswith("sm_1")])
+def test_a_target_has_the_least_version_that_ptxas_takes(ptxas_path, target):
+    newer = {"sm_101": "sm_110"}.get(target[:6], target[:6]) + target[6:]  # the name since 9.0
+
+    def takes(version: str) -> bool:
+        text = f".version {version}\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}"
+        argv = [ptxas_path, f"-arch=compute_{newer[3:]}", "-o", "/dev/null", "-"]
+        return subprocess.run(argv, input=text, text=True, capture_output=True).returncode == 0
+
+    least = needs.VERSIONS[target]
+    assert takes(least) and not takes(VERSIONS[VERSIONS.index(least) - 1])
 
 
 def module(instruction: str, target: str, version: str) -> str:
@@ -156,13 +207,20 @@ def refused(ptxas_path: str, forms: Iterable[Form], target: str, version: str) -
 
 
 def lower(need: Need) -> Iterable[tuple[str, str]]:
-    """The next lower target, and the next lower version."""
+    """The next lower target, or those that lack what an `a` or an `f` has; and the next lower version."""
     version = needs.least_version(need.target or "sm_70", need.version)
-    if need.target:
-        below = f"sm_{need.number}" if need.features else TARGETS[TARGETS.index(need.target) - 1]
-        yield below, version
+    if need.target.endswith("a"):
+        yield from ((each, "9.0") for each in WITH_ENDING if not need.allows(each))
+    elif need.target:
+        yield TARGETS[TARGETS.index(need.target) - 1], version
     if need.version > tuple(map(int, needs.VERSIONS[need.target or "sm_70"].split("."))):
         yield need.target or "sm_70", VERSIONS[VERSIONS.index(version) - 1]
+
+
+def members(need: Need) -> Iterable[tuple[str, str]]:
+    """Later targets with an `a` or an `f` that have it."""
+    if need.target.endswith("a"):
+        yield from ((each, "9.0") for each in WITH_ENDING if need.allows(each))
 
 
 def wrong(ptxas_path: str, forms: Iterable[Form]) -> list[str]:
@@ -172,9 +230,10 @@ def wrong(ptxas_path: str, forms: Iterable[Form]) -> list[str]:
         by_need[form.need].append(form)
     out = []
     for need, some in by_need.items():
-        version = needs.least_version(need.target or "sm_70", need.version)
-        no = refused(ptxas_path, some, need.target or "sm_70", version)
-        out += [f"{each.text}: refused for {need}" for each in some if each.text in no]
+        least = need.target or "sm_70"
+        for target, version in [(least, needs.least_version(least, need.version)), *members(need)]:
+            no = refused(ptxas_path, some, target, version)
+            out += [f"{each.text}: refused for {target}" for each in some if each.text in no]
         for target, version in lower(need):
             no = refused(ptxas_path, some, target, version)
             out += [f"{each.text}: taken for {target} and {version}" for each in some if each.text not in no]
