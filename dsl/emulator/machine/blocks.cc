@@ -50,6 +50,7 @@ bool begin(Context *ctx, u64 block) {
   if (ctx->local_bytes) __builtin_memset(ctx->local, 0xFF, ctx->local_bytes * ctx->threads);
   if (ctx->queues) reset_queues(ctx);
   if (ctx->bulk) reset_bulk(ctx);
+  if (ctx->tensor) reset_tensor_memory(ctx);
   if (ctx->begin_checks) ctx->begin_checks(ctx);
   ctx->state = RUNNING;
   return block < first_fault(ctx->shared_grid);

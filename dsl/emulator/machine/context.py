@@ -184,6 +184,7 @@ class Context(ctypes.Structure):
         ("mbarrier_log", _u64),  # see families/mbarrier/mbarrier_log.cc; 0 where the kernel has none
         ("mbarrier_serial", _u32),
         ("bulk", _u64),  # bulk copies on their way: see families/bulk/bulk_copies.cc
+        ("tensor", _u64),  # tensor memory: see families/tcgen05/tensor_memory.h
         # the checkers; all 0 where nothing is checked. See check/race.cc, undefined.cc, shadow.cc and order.py
         ("race_shift", _u32),  # log2 of the bytes that a cell is for
         ("order_kinds", _u32),

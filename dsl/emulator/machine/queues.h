@@ -1,4 +1,4 @@
-// The queues of copies on their way: of cp.async, one a thread, and of bulk copies, one a block.
+// The queues of copies on their way: of cp.async, one a thread, and of bulk copies, one a block; and tensor memory.
 #pragma once
 #include "machine/emu.h"
 
@@ -36,4 +36,16 @@ inline void reset_queues(Context *ctx) {
 inline void reset_bulk(Context *ctx) {
   bulk_of(ctx).count = 0;
   __builtin_memset(bulk_of(ctx).committed, 0, sizeof BulkQueue::committed);
+}
+
+inline TensorState &tensor_of(const Context *ctx) { return *(TensorState *)ctx->tensor; }
+
+// A block begins: its tensor memory is garbage, and nothing is allocated or to be done.
+inline void reset_tensor_memory(Context *ctx) {
+  TensorState &state = tensor_of(ctx);
+  __builtin_memset(state.tensor_cells, 0xFF, sizeof(u32) * tensor_memory::LANES * tensor_memory::COLUMNS);
+  __builtin_memset(state.owners, 0, sizeof state.owners);
+  __builtin_memset(state.alloc_sites, 0, sizeof state.alloc_sites);
+  __builtin_memset(state.dealloc_sites, 0, sizeof state.dealloc_sites);
+  state.count = state.most_columns = state.relinquish_site = 0;
 }

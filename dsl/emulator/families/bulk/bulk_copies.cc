@@ -6,6 +6,7 @@
 // Stores and reductions in another block's shared memory are entries too (PTX ISA 9.7.9.12, st.async; 9.7.13.7,
 // red.async): they land as copies into shared memory do.
 #include "check/check.h"
+#include "families/mbarrier/word.h"
 #include "families/reduction/bulk_reductions.h"
 #include "families/tensor_map/box_copies.h"
 #include "machine/grid.h"
@@ -41,12 +42,9 @@ BulkEntry &add(Context *ctx, u32 tid, u32 kind, u32 size, u64 smem, u64 other, u
   return entry;
 }
 
-// complete_tx at an mbarrier; families/mbarrier/emit.py defines its 64 bits.
+// complete_tx at an mbarrier.
 void complete(Context *ctx, u64 *barrier, u32 size, u32 tid) {
-  constexpr u64 FEW = (1 << 20) - 1, BYTES = ((1ull << 21) - 1) << 40;
-  u64 old = *barrier, left = ((old & BYTES) - ((u64)size << 40)) & BYTES, kept = (old & ~BYTES) | left;
-  bool ended = !(left | (old & FEW));
-  *barrier = ended ? (kept | (old >> 20 & FEW)) ^ 1ull << 63 : kept;
+  const bool ended = count_in(*barrier, 0, size);
   emu_cluster_wake(ctx);
   tell_order(ctx, ORDER_MB_LANDED, tid, (u64)barrier, ended);
 }

@@ -237,4 +237,6 @@ def _copies(body) -> dict[str, str]:
         body.copies_that_signal = {"bulk": "emu_bulk_arrive_at"} if bulk else {}
         if any("mbarrier" in each.mods for each in comes):
             body.copies_that_signal["cp.async"] = "emu_queue_look"
+        if any("commit" in each.mods and each.opcode == "tcgen05" for each in items):
+            body.copies_that_signal["tensor memory"] = "emu_tensor_look"
     return body.copies_that_signal

@@ -1,0 +1,202 @@
+"""tcgen05: a warp allocates, loads and stores tensor memory; a thread issues products, copies and commits.
+PTX ISA 9.7.16.
+
+The fences and wait::ld, wait::st do nothing except for the checkers: loads and stores happen at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from dsl.emulator.check.numbers import access
+from dsl.emulator.families.cluster import emit as cluster
+from dsl.emulator.families.memory.emit import host_address
+from dsl.emulator.families.tcgen05.numbers import TensorArea, TensorOp, tcgen05, tensor_access
+from dsl.emulator.families.warp import emit as warp
+from dsl.emulator.machine import context
+from dsl.emulator.machine.numbers import meeting
+from dsl.emulator.ptx.syntax import Addr, Vec
+
+_SHAPES = {
+    "32x32b": tensor_access.S_32X32B,
+    "16x64b": tensor_access.S_16X64B,
+    "16x128b": tensor_access.S_16X128B,
+    "16x256b": tensor_access.S_16X256B,
+    "16x32bx2": tensor_access.S_16X32BX2,
+}
+_KINDS = {f"kind::{name.lower()}": getattr(tcgen05, name) for name in (
+    "F16", "TF32", "F8F6F4", "I8", "MXF8F6F4", "MXF4", "MXF4NVF4",
+)}  # fmt: skip
+_COPIES = {
+    "128x256b": tcgen05.CP_128X256B,
+    "4x256b": tcgen05.CP_4X256B,
+    "128x128b": tcgen05.CP_128X128B,
+    "warpx2::02_13": tcgen05.CP_64X128B_02_13,
+    "warpx2::01_23": tcgen05.CP_64X128B_01_23,
+    "warpx4": tcgen05.CP_32X128B,
+}
+_WIDENS = {"b4x16_p64": tcgen05.FROM_B4, "b6x16_p32": tcgen05.FROM_B6}
+
+
+# ** what a warp does
+
+
+def allocate(body, instr):
+    """tcgen05.alloc [dst], columns: the address goes to shared memory."""
+    target, columns = instr.operands
+    area = _meet(body, instr, "alloc", columns=body.read(columns, 32))
+    address = _get(body, area, TensorArea.address)
+    # one lane writes it, as the instruction does
+    store, after = body.fresh("store"), body.fresh("stored")
+    is_first = body.cmp("eq", body.and_(body.threads["linear"], 31), 0)
+    values, checked = dict(body.values), set(body.checked)
+    body.do(f"br i1 {is_first}, label %{store}, label %{after}")
+    body.start(store, keep=True)
+    space = "shared" if "shared::cta" in instr.mods else "generic"
+    pointer = host_address(body, instr, target, space, 4)
+    body.accessed(instr, pointer, space, 4, access.WRITE)
+    body.do(f"store i32 {address}, ptr {pointer}, align 4")
+    body.branch(after)
+    body.start(after)
+    body.values.update(values)
+    body.checked = checked
+
+
+def deallocate(body, instr):
+    """tcgen05.dealloc taddr, columns."""
+    address, columns = (body.read(each, 32) for each in instr.operands)
+    _meet(body, instr, "dealloc", address=address, columns=columns)
+
+
+def relinquish(body, instr):
+    """tcgen05.relinquish_alloc_permit."""
+    _meet(body, instr, "relinquish")
+
+
+def load(body, instr):
+    """tcgen05.ld.sync.aligned.shape.num r, [taddr]{, the columns to the second half}."""
+    registers, address, *half = instr.operands
+    form = _form(instr, len(registers.items))
+    area = _meet(body, instr, "ld", form, _address(body, address), body.read(half[0], 32) if half else "0")
+    for i, item in enumerate(registers.items):
+        body.write(item, _get(body, area, TensorArea.words, i), 32)
+
+
+def store(body, instr):
+    """tcgen05.st.sync.aligned.shape.num [taddr]{, the columns to the second half}, r."""
+    address, *half, registers = instr.operands
+    form, columns = _form(instr, len(registers.items)), body.read(half[0], 32) if half else "0"
+    words = [body.read(item, 32) for item in registers.items]
+    _meet(body, instr, "st", form, _address(body, address), columns, words)
+
+
+def _form(instr, count: int) -> int:
+    shape = next(_SHAPES[each] for each in instr.mods if each in _SHAPES)
+    packs = tensor_access.PACKS * ("pack::16b" in instr.mods or "unpack::16b" in instr.mods)
+    return shape | packs | count << tensor_access.COUNT_SHIFT
+
+
+def _meet(body, instr, what: str, form: int = 0, address: str = "0", columns: str = "0", words=()) -> str:
+    """Wait for the whole warp, and let one lane do it for all; afterwards the area has the results."""
+    body.uses.add("tensor memory")
+    area = _area(body)
+    _put(body, area, TensorArea.function, f"@emu_tensor_{what}", "ptr")
+    _put(body, area, TensorArea.form, str(form))
+    _put(body, area, TensorArea.address, address)
+    _put(body, area, TensorArea.columns, columns)
+    for i, word in enumerate(words):
+        _put(body, area, TensorArea.words, word, index=i)
+    key = meeting.COLLECTIVE | body.site(instr) << 8
+    warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
+    return area
+
+
+def _area(body) -> str:
+    """This thread's exchange area."""
+    if not hasattr(body, "tensor_area"):
+        body.tensor_area = body.alloca(f"[{ctypes.sizeof(TensorArea)} x i8]", 16)
+    return body.tensor_area
+
+
+# ** what a thread issues
+
+
+def multiply(body, instr):
+    """tcgen05.mma [d], a or [a], b, idesc, {lanes that stay}, or [scales of a], [scales of b]; enable-input-d, and
+    the power of two that divides D."""
+    d, a, b, idesc, *rest = instr.operands
+    form = tcgen05.MMA | next(_KINDS[each] for each in instr.mods if each in _KINDS) << tcgen05.KIND_SHIFT
+    form |= tcgen05.A_IN_TENSOR_MEMORY * isinstance(a, Addr)
+    form |= tcgen05.BLOCK_16 * (not {"block16", "scale_vec::4X"}.isdisjoint(instr.mods))
+    op = _op(body, instr, form)
+    _put(body, op, TensorOp.d, _address(body, d))
+    _put(body, op, TensorOp.a, body.address(a) if isinstance(a, Addr) else body.read(a, 64), "i64")
+    _put(body, op, TensorOp.b, body.read(b, 64), "i64")
+    _put(body, op, TensorOp.idesc, body.read(idesc, 32))
+    if "block_scale" in instr.mods:
+        _put(body, op, TensorOp.scale_a, _address(body, rest.pop(0)))
+        _put(body, op, TensorOp.scale_b, _address(body, rest.pop(0)))
+    lanes = rest.pop(0).items if isinstance(rest[0], Vec) else ()
+    for i in range(8):
+        _put(body, op, TensorOp.kept_lanes, body.read(lanes[i], 32) if i < len(lanes) else "0", index=i)
+    accumulates, *scale = rest
+    _put(body, op, TensorOp.accumulates, body.cast("zext", body.read(accumulates, 1), "i1", "i32"))
+    _put(body, op, TensorOp.scale_d, str(scale[0].value) if scale else "0")
+    _issue(body, instr, op)
+
+
+def copy(body, instr):
+    """tcgen05.cp [taddr], the descriptor of a matrix in shared memory."""
+    target, source = instr.operands
+    form = tcgen05.CP | next(_COPIES[each] for each in instr.mods if each in _COPIES) << tcgen05.SHAPE_SHIFT
+    op = _op(body, instr, form | sum(_WIDENS.get(each, 0) for each in instr.mods))
+    _put(body, op, TensorOp.d, _address(body, target))
+    _put(body, op, TensorOp.a, body.read(source, 64), "i64")
+    _issue(body, instr, op)
+
+
+def commit(body, instr):
+    """tcgen05.commit [mbarrier]{, the mask of the blocks in which it is signalled}."""
+    target, *mask = instr.operands
+    body.uses.add("mbarrier")
+    op = _op(body, instr, tcgen05.COMMIT)
+    address = body.address(target)
+    if "shared::cluster" not in instr.mods:
+        address = cluster.of_generic(body, address)
+    _put(body, op, TensorOp.barrier, address, "i64")
+    blocks = body.or_(body.resize(body.read(mask[0], 16), 16, 32), context.MULTICAST) if mask else "0"
+    _put(body, op, TensorOp.mask, blocks)
+    _issue(body, instr, op)
+
+
+def _op(body, instr, form: int) -> str:
+    body.uses.add("tensor memory")
+    if not hasattr(body, "tensor_op"):
+        body.tensor_op = body.alloca(f"[{ctypes.sizeof(TensorOp)} x i8]", 16)
+    _put(body, body.tensor_op, TensorOp.form, str(form | tcgen05.PAIR * ("cta_group::2" in instr.mods)))
+    return body.tensor_op
+
+
+def _issue(body, instr, op: str) -> None:
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}"
+    body.stop_unless(body.op(f"call i32 @emu_tensor_issue(ptr %ctx, {where}, ptr {op})"))
+
+
+# ** structures
+
+
+def _address(body, operand) -> str:
+    """An address in tensor memory, as i32."""
+    return body.resize(body.address(operand), 64, 32)
+
+
+def _place(body, area: str, field, index: int = 0) -> str:
+    return body.op(f"getelementptr i8, ptr {area}, i32 {field.offset + 4 * index}")
+
+
+def _put(body, area: str, field, value: str, kind: str = "i32", index: int = 0) -> None:
+    body.do(f"store {kind} {value}, ptr {_place(body, area, field, index)}, align 4")
+
+
+def _get(body, area: str, field, index: int = 0) -> str:
+    return body.op(f"load i32, ptr {_place(body, area, field, index)}, align 4")

@@ -1,0 +1,79 @@
+"""The instructions of this family: see ir/rows.py. Section numbers are from the PTX ISA 9.0."""
+
+from __future__ import annotations
+
+from dsl.emulator.families.tcgen05 import emit as tcgen05
+from dsl.emulator.ir.rows import NONE, Rows, nothing
+from dsl.emulator.ptx.traits import CLUSTER
+
+ROWS = Rows()
+_row = ROWS.add
+
+_ALONE, _PAIR = "cta_group::1", "cta_group::2"
+_WARP = "sync aligned"
+for _group, _traits in ((_ALONE, 0), (_PAIR, CLUSTER)):
+    _row(
+        "tcgen05", "9.7.16.7.1", f"@100f,110f ^alloc {_group} {_WARP} ?shared::cta b32",
+        tcgen05.allocate, meets=True, operands="[] u32", traits=_traits,
+    )  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.7.1", f"@100f,110f ^dealloc {_group} {_WARP} b32",
+        tcgen05.deallocate, meets=True, operands="u32 u32", traits=_traits,
+    )  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.7.1", f"@100f,110f ^relinquish_alloc_permit {_group} {_WARP}",
+        tcgen05.relinquish, meets=True, operands=NONE, traits=_traits,
+    )  # fmt: skip
+
+# the shapes, and how many registers a lane has for .x1
+_SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
+_COUNTS = [1 << _log for _log in range(8)]
+for _count in _COUNTS:
+    _whole = [f"{_shape} x{_count // _each}" for _shape, _each in _SHAPES.items() if _count >= _each]
+    for _forms, _more in ((_whole, ""), ([f"16x32bx2 x{_count}"], "n")):
+        _row(
+            "tcgen05", "9.7.16.8.2", [f"@100f,110f ^ld {_WARP} {_each} ?pack::16b b32" for _each in _forms],
+            tcgen05.load, meets=True, operands=f"={{{_count}}}b32 [] {_more}",
+        )  # fmt: skip
+        _row(
+            "tcgen05", "9.7.16.8.3", [f"@100f,110f ^st {_WARP} {_each} ?unpack::16b b32" for _each in _forms],
+            tcgen05.store, meets=True, operands=f"[] {_more} {{{_count}}}b32",
+        )  # fmt: skip
+_row("tcgen05", "9.7.16.8.5", f"@100f,110f wait::ld/wait::st {_WARP}", nothing, operands=NONE)
+
+_COPIES = "128x256b/4x256b/128x128b", "64x128b warpx2::02_13/warpx2::01_23", "32x128b warpx4"
+_PLACES = "mbarrier::arrive::one ?shared::cluster"
+_COLLECTOR = "?collector::a::fill/collector::a::use/collector::a::lastuse/collector::a::discard"
+for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
+    _row(
+        "tcgen05", "9.7.16.9.2",
+        [f"@100f,110f ^cp {_group} {_each} {_more}" for _each in _COPIES for _more in ("", "b8x16 >b4x16_p64/b6x16_p32")],
+        tcgen05.copy, operands="[] u64", traits=_traits,
+    )  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.12.1", f"@100f,110f ^commit {_group} {_PLACES} b64",
+        tcgen05.commit, operands="[]", traits=_traits,
+    )  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.12.1", f"@100f,110f ^commit {_group} {_PLACES} multicast::cluster b64",
+        tcgen05.commit, operands="[] u16", traits=CLUSTER,
+    )  # fmt: skip
+    for _kinds, _last in (("kind::f16/kind::tf32", "n=0..15?"), ("kind::f8f6f4/kind::i8", "")):
+        _lists = [f"[] {_a} u64 u32 {_mask} pred {_last}" for _a in ("u64", "[]") for _mask in ("", f"{{{_lanes}}}u32")]
+        _row(
+            "tcgen05", "9.7.16.10.9.1", f"@100f,110f ^mma {_group} {_kinds} {_COLLECTOR}",
+            tcgen05.multiply, operands=" | ".join(_lists), traits=_traits,
+        )  # fmt: skip
+    _scaled = [
+        "kind::mxf8f6f4 block_scale ?scale_vec::1X/block32", "kind::mxf4 block_scale ?scale_vec::2X/block32",
+        "kind::mxf4nvf4 block_scale scale_vec::2X/scale_vec::4X/block16/block32",
+    ]  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.10.9.2", [f"@100f,110f ^mma {_group} {_each} {_COLLECTOR}" for _each in _scaled],
+        tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits,
+    )  # fmt: skip
+_row(
+    "tcgen05", "9.7.16.11", "@100f,110f fence::before_thread_sync/fence::after_thread_sync", nothing, operands=NONE
+)  # fmt: skip
+
+OPERANDS = {}

@@ -1,0 +1,211 @@
+// tcgen05.mma: D = A * B (+ D), with D in tensor memory, A there or in shared memory, B in shared memory.
+// PTX ISA 9.7.16.4, 9.7.16.10.
+//
+// The products of a pair of blocks are made one block's rows at a time: a block has half of the rows of A and of D, and
+// half of the columns of B.
+#include "families/tcgen05/matrix_reads.h"
+#include "families/tcgen05/tensor_work.h"
+#include "tensor_core/planes.h"
+
+namespace {
+
+using namespace tcgen05;
+using namespace tensor_fault;
+
+constexpr u32 LANES_A_BLOCK = tensor_memory::LANES;
+
+// A product as its instruction descriptor and its operands tell of it.
+struct Product {
+  Context *ctx;
+  const TensorOp &op;
+  u32 kind = op.form >> KIND_SHIFT & 15;
+  bool pair = op.form & PAIR, scaled = kind >= MXF8F6F4, packed = kind >= MXF4;
+  bool in_tensor_memory = op.form & A_IN_TENSOR_MEMORY;
+  u32 blocks = pair ? 2 : 1;
+  u32 m = scaled ? field(27, 3) * 128 : field(24, 31) * 16, n = field(17, 63) * 8;
+  u32 rows = m / blocks;                              // of A and D in a block
+  u32 halves = pair && m == 128 ? 2 : 1;              // of the columns of D, on lanes 64 further
+  u32 size = kind == F16 ? 2 : kind == TF32 ? 4 : 1;  // of an element of A or B in memory, in bytes
+  TensorPlace d{op.d}, a{(u32)op.a};
+
+  u32 field(u32 bit, u32 mask) const { return op.idesc >> bit & mask; }
+
+  // The block of the pair that has the first rows, or the last.
+  Context *block(u32 c) const { return pair && (ctx->cluster_rank & 1) != c ? peer_of(ctx) : ctx; }
+
+  // The lane of a row of a block. PTX ISA 9.7.16.10.5
+  u32 lane(u32 row, u32 start) const { return !pair && m == 64 ? row % 16 + row / 16 * 32 + start : row; }
+
+  u32 wrong_type(u32 bit) const {
+    const u32 type = field(bit, 7);
+    switch (kind) {
+      case F16: return type > 1;
+      case TF32: return type != 2;
+      case I8: return type > 1;
+      case F8F6F4:
+      case MXF8F6F4: return type == 2 || type > 5;
+      default: return field(bit, bit == 10 ? 3 : 7) != 1;
+    }
+  }
+
+  bool is_shape() const {
+    if (pair ? m != 128 && m != 256 : m != 128 && (m != 64 || scaled)) return false;
+    return true;
+  }
+
+  bool is_width() const {
+    const u32 step = pair ? 16 : 8;
+    if (n < step || n > MOST_COLUMNS || n % step) return false;
+    if (kind == I8) return pair ? n % 32 == 0 : n % 16 == 0 || n == 8 || n == 24;
+    return size != 1 || packed || !field(16, 1) || n % (16 * blocks) == 0;  // a chunk has 16 rows of B
+  }
+
+  u32 wrong_result() const {
+    const u32 type = field(4, 3);
+    return kind == I8 ? type != 2 : kind == TF32 ? type != 1 : type > 1;
+  }
+
+  // The bit of the first field of the instruction descriptor that is not legal, or NO_FIELD.
+  static constexpr u32 NO_FIELD = ~0u;
+  u32 wrong_field() const {
+    if (field(2, 1)) return 2;
+    if (field(0, 3)) return 0;
+    if (field(3, 1) && kind != I8) return 3;
+    if (!scaled && wrong_result()) return 4;
+    if (field(6, 1)) return 6;
+    if (wrong_type(7)) return 7;
+    if (wrong_type(10)) return 10;
+    if (kind == I8 && field(13, 3)) return 13;
+    if (packed && field(15, 3)) return 15;
+    if (!is_width()) return 17;
+    if (!scaled && (field(23, 1) || field(29, 1))) return field(23, 1) ? 23 : 29;
+    if (!is_shape()) return scaled ? 27 : 24;
+    return NO_FIELD;
+  }
+};
+
+// The kind of the elements of A (the field from bit 7) or of B (from bit 10). PTX ISA 9.7.16.4.2
+Kind kind_of(const Product &p, u32 bit) {
+  constexpr Kind SMALL[] = {Kind::e4m3, Kind::e5m2, Kind::e4m3, Kind::e2m3, Kind::e3m2, Kind::e2m1};
+  const u32 type = p.field(bit, 7);
+  switch (p.kind) {
+    case F16: return type ? Kind::bf16 : Kind::f16;
+    case TF32: return Kind::tf32;
+    case I8: return type ? Kind::s8 : Kind::u8;
+    case F8F6F4:
+    case MXF8F6F4: return SMALL[type];
+    default: return Kind::e2m1x2;
+  }
+}
+
+// Whether `count` columns from `first` on are allocated in each block of a product; else a fault.
+bool are_allocated(const Product &p, u32 address, u32 count) {
+  const u32 first = TensorPlace{address}.column();
+  for (u32 c = 0; c < p.blocks; ++c) {
+    const u32 foreign = foreign_column(tensor_of(p.block(c)), first, count);
+    if (foreign != NO_COLUMN) return illegal(p.ctx, p.op.thread, p.op.site, NOT_ALLOCATED, address, foreign);
+  }
+  return true;
+}
+
+// `take` the chunks of an operand of some rows in the shared memory of a block.
+template <class Take> bool each_chunk(const Product &p, u64 bits, u32 rows, bool by_k, Take take) {
+  const MatrixDescriptor desc{bits};
+  return by_k ? each_chunk_by_k(desc, rows, p.size, take) : each_chunk_by_row(desc, rows, take);
+}
+
+bool is_matrix_right(const Product &p, u64 bits, u32 rows, bool by_k) {
+  auto fault = [&](u64 detail, u64 value, u64 more) {
+    return illegal(p.ctx, p.op.thread, p.op.site, detail, value, more);
+  };
+  const MatrixDescriptor desc{bits};
+  if (const u32 field = desc.wrong_field(); field != desc.NO_FIELD) return fault(BAD_MATRIX, bits, field);
+  return each_chunk(p, bits, rows, by_k, [&](u32 address, u32, u32) {
+    return address + CHUNK_BYTES <= p.ctx->smem_bytes || fault(MATRIX_OUTSIDE, bits, address);
+  });
+}
+
+// 16 bytes of one row, or elements of several at one k.
+void put_chunk(const Product &p, const u8 *chunk, u8 *rows, u32 byte, bool by_k) {
+  if (!by_k) return (void)__builtin_memcpy(rows + byte, chunk, CHUNK_BYTES);
+  for (u32 i = 0; i < CHUNK_BYTES / p.size; ++i)
+    __builtin_memcpy(rows + i * ROW_BYTES + byte, chunk + i * p.size, p.size);
+}
+
+void read_matrix(const Product &p, const Context *block, u64 bits, u32 rows, bool by_k, Kind kind, u8 *out) {
+  const u32 width = kind == Kind::e2m1 ? 4 : kind == Kind::e2m3 || kind == Kind::e3m2 ? 6 : 8;
+  each_chunk(p, bits, rows, by_k, [&](u32 address, u32 row, u32 byte) {
+    const u8 *chunk = block->smem + address;
+    u8 bytes[CHUNK_BYTES];
+    if (width < 8) widen(chunk, width, bytes), chunk = bytes;
+    put_chunk(p, chunk, out + row * ROW_BYTES, byte, by_k);
+    return true;
+  });
+}
+
+void read_a(const Product &p, const Context *block, u8 *out) {
+  if (!p.in_tensor_memory) return read_matrix(p, block, p.op.a, p.rows, p.field(15, 1), kind_of(p, 7), out);
+  for (u32 row = 0; row < p.rows; ++row)
+    __builtin_memcpy(out + row * ROW_BYTES, cells_of(block, p.lane(row, p.a.lane()), p.a.column()), ROW_BYTES);
+}
+
+void read_b(const Product &p, u8 *out) {
+  const u32 rows = p.n / p.blocks;
+  for (u32 c = 0; c < p.blocks; ++c)
+    read_matrix(p, p.block(c), p.op.b, rows, p.field(16, 1), kind_of(p, 10), out + c * rows * ROW_BYTES);
+}
+
+// `move(place, cells, count)` for the columns of D that lie side by side: their place in a plane, and in tensor memory.
+template <class Move> void each_part_of_d(const Product &p, u32 c, float *plane, Move move) {
+  const u32 width = p.n / p.halves;
+  const Context *block = p.block(c);
+  for (u32 row = 0; row < p.rows; ++row)
+    for (u32 half = 0; half < p.halves; ++half) {
+      const u32 lane = p.lane(row, p.d.lane()) + 64 * half;
+      const bool stays = p.op.kept_lanes[(LANES_A_BLOCK * c + lane) / 32] >> lane % 32 & 1;
+      if (!stays) move(plane + row * p.n + half * width, cells_of(block, lane, p.d.column()), width);
+    }
+}
+
+}  // namespace
+
+bool is_product_right(Context *ctx, const TensorOp &op) {
+  const Product p{ctx, op};
+  auto fault = [&](u64 detail, u64 value, u64 more = 0) {
+    return illegal(ctx, op.thread, op.site, detail, value, more);
+  };
+  if (const u32 field = p.wrong_field(); field != p.NO_FIELD) return fault(BAD_INSTRUCTION, op.idesc, field);
+  const u32 lane = p.d.lane();
+  if (lane && (p.pair || p.m != 64 || lane != 16)) return fault(LANE_OF_D, op.d, p.m);
+  if (!are_allocated(p, op.d, p.n / p.halves)) return false;
+  if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, ROW_BYTES / 4)
+                         : !is_matrix_right(p, op.a, p.rows, p.field(15, 1)))
+    return false;
+  return is_matrix_right(p, op.b, p.n / p.blocks, p.field(16, 1));
+}
+
+void multiply(Context *ctx, const TensorOp &op) {
+  const Product p{ctx, op};
+  alignas(64) u8 raw_a[MOST_ROWS * ROW_BYTES], raw_b[MOST_COLUMNS * ROW_BYTES];
+  alignas(64) float d[MOST_ROWS * MOST_COLUMNS];
+  const bool halves = !p.scaled && p.kind != I8 && p.field(4, 3) == 0;
+  read_b(p, raw_b);
+  for (u32 c = 0; c < p.blocks; ++c) {
+    read_a(p, p.block(c), raw_a);
+    __builtin_memset(d, 0, sizeof(float) * p.rows * p.n);
+    if (op.accumulates)
+      each_part_of_d(p, c, d, [&](float *place, const u32 *cells, u32 count) {
+        for (u32 i = 0; i < count; ++i)
+          if (halves) place[i] = (float)as<_Float16>((u16)cells[i]);
+          else __builtin_memcpy(place + i, cells + i, 4);
+      });
+    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0},
+        b{raw_b, p.n, kind_of(p, 10), p.field(14, 1) != 0};
+    emu_multiply(a, b, {d, p.n}, {25, halves, p.field(3, 1) != 0, op.scale_d});
+    each_part_of_d(p, c, d, [&](const float *place, u32 *cells, u32 count) {
+      for (u32 i = 0; i < count; ++i)
+        if (halves) cells[i] = half_bits(Two(place[i])) & 0xFFFF;
+        else __builtin_memcpy(cells + i, place + i, 4);
+    });
+  }
+}

@@ -1,0 +1,192 @@
+"""Faults of tcgen05 in words: tensor memory that is not there, descriptors that do not fit. Each gives the message and
+the fix."""
+
+from __future__ import annotations
+
+from dsl.emulator.diagnosis import places
+from dsl.emulator.families.tcgen05.numbers import TensorState, tensor_fault, tensor_memory
+
+_SHARED = "compute it from values that all lanes share"
+
+
+def _differs(launch, instr):
+    what = ("the address in tensor memory", "the number of columns")[launch.ctx.address]
+    first = launch.thread_index(launch.ctx.thread & ~31)
+    return f"{what} must be the same in all lanes of the warp, and differs from thread {first} here", _SHARED
+
+
+def _bad_columns(launch, instr):
+    return (
+        f"it names {launch.ctx.address} columns; the number must be a power of two from 32 to 512",
+        "allocate 32, 64, 128, 256 or 512 columns, and free as many as were allocated",
+    )
+
+
+def _more_columns(launch, instr):
+    return (
+        f"it allocates {launch.ctx.address} columns after an alloc of {launch.ctx.access_bytes} columns: later ones "
+        "may not ask for more",
+        "allocate the larger part first",
+    )
+
+
+def _no_columns(launch, instr):
+    return (
+        f"it waits for {launch.ctx.address} columns side by side, and the block has allocated all but "
+        f"{launch.ctx.access_bytes} of {tensor_memory.COLUMNS}: no other block frees any for it",
+        "free columns first (tcgen05.dealloc, `cute.arch.dealloc_tmem`), or allocate fewer",
+    )
+
+
+def _relinquished(launch, instr):
+    return (
+        f"the block may not allocate any more: it gave the permit back at {_at(launch, launch.ctx.address, instr)}",
+        "put tcgen05.relinquish_alloc_permit (`cute.arch.relinquish_tmem_alloc_permit`) after the last alloc",
+    )
+
+
+def _at(launch, site: int, instr) -> str:
+    return places.at(launch, launch.code.sites[site], instr)
+
+
+def _column(launch, instr) -> str:
+    column = launch.ctx.access_bytes
+    if column >= tensor_memory.COLUMNS:
+        return f"column {column} is not there: tensor memory has columns 0 to {tensor_memory.COLUMNS - 1}"
+    freed = TensorState.from_address(launch.ctx.tensor).dealloc_sites[column // tensor_memory.UNIT]
+    if freed:
+        return f"column {column} was freed at {_at(launch, freed - 1, instr)}"
+    return f"column {column} is not allocated"
+
+
+def _place(address: int) -> str:
+    lane, column = address >> tensor_memory.LANE_SHIFT, address & 0xFFFF
+    return f"0x{address:08x} (lane {lane}, column {column})"
+
+
+def _not_allocated(launch, instr):
+    return (
+        f"it uses tensor memory from {_place(launch.ctx.address)} on, and {_column(launch, instr)}",
+        "allocate as many columns as it uses (tcgen05.alloc, `cute.arch.alloc_tmem`), and use the address that alloc wrote; free them after "
+        "the last use",
+    )
+
+
+def _not_its_allocation(launch, instr):
+    size = launch.ctx.access_bytes
+    what = f"{size} columns were allocated there" if size else "no allocation begins there"
+    return (
+        f"it frees {_place(launch.ctx.address)}, and {what}",
+        "free the address that alloc gave, with the same number of columns",
+    )
+
+
+def _other_quarter(launch, instr):
+    first = launch.ctx.access_bytes
+    return (
+        f"a warp reaches lanes {first} to {first + 31} here, a quarter by `%warpid % 4`, and the address is "
+        f"{_place(launch.ctx.address)}",
+        "add `(warp % 4) * 32 << 16` to the address of the tensor",
+    )
+
+
+def _half_quarter(launch, instr):
+    return (
+        f"the address {_place(launch.ctx.address)} must begin at the first or at the middle lane of a quarter",
+        "add a multiple of `16 << 16` to the address",
+    )
+
+
+def _still_used(launch, instr):
+    return (
+        f"it frees tensor memory, which the operation at {_at(launch, launch.ctx.address, instr)} may still use: nobody "
+        "has waited for its commit",
+        "wait for the mbarrier of a later tcgen05.commit (`cute.nvgpu.tcgen05.commit`) before the dealloc",
+    )
+
+
+def _no_peer(launch, instr):
+    return (
+        "`.cta_group::2` needs the other block of the pair, and it is not there or has ended",
+        "launch clusters of an even number of blocks, and let each wait at the barrier of the cluster before it ends",
+    )
+
+
+# The fields of an instruction descriptor by their first bit, and what they may be. PTX ISA 9.7.16.4.2, 9.7.16.4.3
+_FIELDS = {
+    0: "bits 0-1, the sparsity selector, must be 0 for a dense product",
+    2: "bit 2 says that A is sparse, and this instruction is dense (no `.sp`)",
+    3: "bit 3, saturation, is for integers alone",
+    4: "bits 4-5, the type of D, must be one that the kind has: f16 0, f32 1, s32 2",
+    6: "bit 6 must be 0",
+    7: "bits 7-9, the type of A, is none of the kind",
+    10: "bits 10-12, the type of B, is none of the kind",
+    13: "bits 13-14, the signs, must be 0 for integers",
+    15: "bits 15-16: operands of 4 bits must be K-major",
+    17: "bits 17-22, N / 8, is no width of this kind",
+    23: "bit 23 must be 0",
+    24: "bits 24-28, M / 16, is no height of this kind and cta_group",
+    27: "bits 27-28, M / 128, is no height of this kind and cta_group",
+    29: "bit 29 must be 0",
+}
+
+
+def _bad_instruction(launch, instr):
+    idesc, bit = launch.ctx.address, launch.ctx.access_bytes
+    wrong = "M" if bit in (24, 27) else "N" if bit == 17 else ""
+    value = {"M": (idesc >> 24 & 31) * 16 if bit == 24 else (idesc >> 27 & 3) * 128, "N": (idesc >> 17 & 63) * 8}
+    found = f" ({wrong} is {value[wrong]})" if wrong else ""
+    return (
+        f"the instruction descriptor 0x{idesc:08x} does not fit `{instr.name}`: {_FIELDS[bit]}{found}",
+        "make the descriptor from the types and the shape of the product (`cute.nvgpu.tcgen05`: of the tiled MMA)",
+    )
+
+
+_MATRIX_FIELDS = {
+    46: "bits 46-48 must be 0b001; 0 there is a descriptor of wgmma",
+    52: "bit 52, an absolute leading offset, is not emulated",
+    53: "bits 53-60 must be 0",
+    61: "bits 61-63, the swizzle, must be 0 (none), 1 (128 bytes by atoms of 32), 2 (128), 4 (64) or 6 (32)",
+}
+
+
+def _bad_matrix(launch, instr):
+    return (
+        f"the matrix descriptor 0x{launch.ctx.address:016x} is not one: {_MATRIX_FIELDS[launch.ctx.access_bytes]}",
+        "make it from the layout of the matrix in shared memory (`tcgen05.make_umma_smem_desc`)",
+    )
+
+
+def _matrix_outside(launch, instr):
+    return (
+        f"the matrix of descriptor 0x{launch.ctx.address:016x} has bytes at 0x{launch.ctx.access_bytes:x} of shared "
+        f"memory, which has {launch.ctx.smem_bytes} bytes",
+        "check the start and the offsets of the descriptor (both in units of 16 bytes) and the shape of the product",
+    )
+
+
+def _lane_of_d(launch, instr):
+    return (
+        f"D is at {_place(launch.ctx.address)}, and D of {launch.ctx.access_bytes} rows must begin at lane 0"
+        + " or 16" * (launch.ctx.access_bytes == 64),
+        "use the address that alloc gave, plus columns",
+    )
+
+
+ILLEGAL = {
+    tensor_fault.DIFFERS: _differs,
+    tensor_fault.BAD_COLUMNS: _bad_columns,
+    tensor_fault.MORE_COLUMNS: _more_columns,
+    tensor_fault.NO_COLUMNS: _no_columns,
+    tensor_fault.RELINQUISHED: _relinquished,
+    tensor_fault.NOT_ALLOCATED: _not_allocated,
+    tensor_fault.NOT_ITS_ALLOCATION: _not_its_allocation,
+    tensor_fault.OTHER_QUARTER: _other_quarter,
+    tensor_fault.HALF_QUARTER: _half_quarter,
+    tensor_fault.STILL_USED: _still_used,
+    tensor_fault.NO_PEER: _no_peer,
+    tensor_fault.BAD_INSTRUCTION: _bad_instruction,
+    tensor_fault.BAD_MATRIX: _bad_matrix,
+    tensor_fault.MATRIX_OUTSIDE: _matrix_outside,
+    tensor_fault.LANE_OF_D: _lane_of_d,
+}

@@ -1,0 +1,75 @@
+"""A kernel of one block that fills tensor memory, lets its tensor core do something, and gives tensor memory back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.emulator.conftest import HEADER_100, Machine
+
+SMEM_BYTES = 96 * 1024
+FIRST = 1024  # of the image in shared memory; before it are an mbarrier and the address in tensor memory
+_PARAMS = {"image": "u64", "cells": "u64", "da": "u64", "db": "u64", "idesc": "u32", "adds": "u32"}
+
+
+def ptx(operation: str, columns: int, header: str = HEADER_100) -> str:
+    """`operation` is what thread 0 issues before its commit: %da, %db, %idesc, the predicate %adds, the address %d."""
+    params = ", ".join(f".param .{kind} {name}" for name, kind in _PARAMS.items())
+    loads = "\n".join(
+        f"ld.param.{kind} %{name if name != 'adds' else 'n'}, [{name}];" for name, kind in _PARAMS.items()
+    )
+    words = "{" + ", ".join(f"%v{i}" for i in range(8)) + "}"
+    halves = ("{%v0, %v1, %v2, %v3}", "{%v4, %v5, %v6, %v7}")
+    return f"""{header}
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k({params}) {{
+.reg .b64 %image, %cells, %da, %db, %g; .reg .b32 %idesc, %n, %t, %w, %i, %s, %d, %lane, %c, %v<8>; .reg .pred %p, %adds, %first;
+{loads}
+setp.ne.u32 %adds, %n, 0; mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; setp.eq.u32 %first, %w, 0; mov.u32 %s, smem;
+@!%first bra FILL;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem+8], {columns};
+setp.ne.u32 %p, %t, 0; @%p bra FILL;
+mbarrier.init.shared::cta.b64 [smem], 1; fence.mbarrier_init.release.cluster;
+FILL: shl.b32 %i, %t, 2;
+L: cvt.u64.u32 %g, %i; add.u64 %g, %image, %g; ld.global.b32 %v0, [%g]; add.u32 %c, %s, %i;
+st.shared.b32 [%c+{FIRST}], %v0; add.u32 %i, %i, 512; setp.lt.u32 %p, %i, {SMEM_BYTES - FIRST}; @%p bra L;
+fence.proxy.async.shared::cta; bar.sync 0;
+ld.shared.b32 %d, [smem+8]; shl.b32 %lane, %w, 21; add.u32 %lane, %lane, %d;
+mul.wide.u32 %g, %t, {4 * columns}; add.u64 %cells, %cells, %g; mov.u32 %c, 0;
+S: mul.wide.u32 %g, %c, 4; add.u64 %g, %cells, %g; ld.global.v4.b32 {halves[0]}, [%g]; ld.global.v4.b32 {halves[1]}, [%g+16];
+add.u32 %i, %lane, %c; tcgen05.st.sync.aligned.32x32b.x8.b32 [%i], {words};
+add.u32 %c, %c, 8; setp.lt.u32 %p, %c, {columns}; @%p bra S;
+tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
+setp.ne.u32 %p, %t, 0; @%p bra WAIT;
+{operation}
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%s];
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p, [smem], 0; @!%p bra WAIT;
+tcgen05.fence::after_thread_sync; mov.u32 %c, 0;
+R: add.u32 %i, %lane, %c; tcgen05.ld.sync.aligned.32x32b.x8.b32 {words}, [%i]; tcgen05.wait::ld.sync.aligned;
+mul.wide.u32 %g, %c, 4; add.u64 %g, %cells, %g; st.global.v4.b32 [%g], {halves[0]}; st.global.v4.b32 [%g+16], {halves[1]};
+add.u32 %c, %c, 8; setp.lt.u32 %p, %c, {columns}; @%p bra R;
+tcgen05.fence::before_thread_sync; bar.sync 0; @!%first bra END;
+tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, {columns};
+END: ret; }}
+"""
+
+
+def run(operation: str, cells: np.ndarray, image: bytes = b"", a: int = 0, b: int = 0, idesc: int = 0, adds: bool = True,
+        checks=(), seed: int = 0) -> np.ndarray:  # fmt: skip
+    """Tensor memory (128 lanes, columns) after an operation on `cells`; `image` is put into shared memory at FIRST."""
+    whole = np.zeros(SMEM_BYTES, np.uint8)
+    whole[: len(image)] = np.frombuffer(image, np.uint8)
+    cells = np.ascontiguousarray(cells, np.uint32).copy()
+    Machine("b200").run(ptx(operation, cells.shape[1]), block=128, smem_bytes=SMEM_BYTES, image=whole, cells=cells,
+                        a=np.uint64(a), b=np.uint64(b), idesc=np.uint32(idesc), adds=int(adds), checks=checks, seed=seed)  # fmt: skip
+    return cells
+
+
+def descriptor(start: int, leading: int, stride: int, swizzle: int = 0, base: int = 0) -> int:
+    """The 64 bits of a matrix in shared memory: PTX ISA 9.0, table of the shared memory descriptor."""
+    fields = (start >> 4, 0), (leading >> 4, 16), (stride >> 4, 32), (1, 46), (base, 49), (swizzle, 61)
+    return sum(value << bit for value, bit in fields)
+
+
+def instruction(m: int, n: int, d: int = 1, a: int = 0, b: int = 0, more: int = 0) -> int:
+    """The 32 bits of an instruction descriptor; `more` are further bits."""
+    return d << 4 | a << 7 | b << 10 | n // 8 << 17 | m // 16 << 24 | more
