@@ -290,6 +290,7 @@ POINTERS = {
     "smem_valid": "u8 *{}", "local_valid": "u8 *{}", "near_valid": "u8 *{}", "valid": "u8 *{}",
     "shadows": "Shadow *{}", "trail": "Trail *{}", "chunks": "Chunk *{}", "beyond": "Chunk *{}",
     "runs": "AccessRun *{}", "tensor_cells": "u32 *{}", "tensor_ops": "TensorOp *{}",
+    "tensor_accesses": "Cell *{}", "tensor_last": "u32 *{}", "matrix_last": "u32 *{}", "tensor_loads": "TensorLoad *{}",
 }  # fmt: skip
 SHAPES = {"arrived": "[BARRIERS][MAX_WARPS]", "at_barrier": "[BARRIERS][MAX_WARPS]"}
 
@@ -300,7 +301,7 @@ _HEAD = """// Made by dsl/native_library.py of machine/context.py and each numbe
 using u8 = uint8_t; using u16 = uint16_t; using u32 = uint32_t; using u64 = uint64_t;
 using i32 = int32_t; using i64 = int64_t;
 struct Context; struct CopyEntry; struct BulkEntry; struct Cell; struct Shadow; struct Trail; struct MatrixReads;
-struct Met; struct Chunk; struct AccessRun; struct TensorOp;
+struct Met; struct Chunk; struct AccessRun; struct TensorOp; struct TensorLoad;
 struct Interval { u64 lo, hi, kind; };
 struct LastHit { u64 lo, limit; };
 """

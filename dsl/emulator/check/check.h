@@ -17,6 +17,9 @@ void emu_race_landed_at(Context *, u32 tid, u64 address, u32 size, u32 label);
 }
 
 bool check_access(Context *, u32 tid, u32 site, u64 address, u32 size, u32 kind);
+bool check_cells(Context *, u32 tid, u32 site, Cell *first, u32 cells, u64 address, u32 step, u32 kind);
+void land_cells(Context *, Cell *first, u32 cells, u32 tid, u32 label);
+[[gnu::always_inline]] inline void keep_in_trail(Context *ctx, u32 tid, u32 site, u64 value);
 
 // The slot of the cluster in whose shared memory an address is, or null.
 [[gnu::always_inline]] inline Context *owner_of(Context *ctx, u64 address) {

@@ -12,6 +12,7 @@ class access:
 
     # CTA, NEAR: only for threads of its block, of its cluster; ASYNC: at some time until its wait
     WRITE, STRONG, CTA, ASYNC, NEAR = 1, 2, 4, 8, 16
+    QUEUED = NEAR  # of tensor memory, whose accesses are never strong: by the tensor core
     # no bits of what is kept:
     SILENT = 64  # a plain write of what is there already
     OBJECT = 32  # an mbarrier begins or ends there

@@ -55,7 +55,7 @@ struct Own {
   u32 tid, site, size;
   u32 kind;  // what is kept of it
   u32 asked;
-  bool silent, few, stale;
+  bool silent, few, stale, in_tensor_memory = false;
   u32 bit;
   u64 place, meta;
   Own(Context *ctx, u32 tid, u32 site, u32 size, u32 kind)
@@ -122,7 +122,7 @@ enum Verdict { RACES, FINE, ORDERED };
 // Whether two bulk stores of a block write one place. In examples of NVIDIA a lane of each warp stores the same tile,
 // in Triton's kernels each group of warps. Whether the bytes are the same is not compared.
 bool are_bulk_stores(const Own &own, const Kept &other) {
-  if ((own.kind & (WRITE | ASYNC)) != (WRITE | ASYNC) || !(other.kind() & WRITE)) return false;
+  if ((own.kind & (WRITE | ASYNC)) != (WRITE | ASYNC) || !(other.kind() & WRITE) || own.in_tensor_memory) return false;
   return other.block() == own.ctx->block && !emu_order(own.ctx, ORDER_GENERIC, own.tid, other.site(), 0);
 }
 
@@ -146,6 +146,9 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
   return RACES;
 }
 
+// Whether a tensor core makes accesses of both kinds: those of one thread in the order in which it issued them.
+[[gnu::always_inline]] inline bool is_queued(u32 both) { return (both & (ASYNC | QUEUED)) == (ASYNC | QUEUED); }
+
 // Keep an access in one cell; false after a fault, where it races with one of those kept.
 [[gnu::always_inline]] inline bool touch(const Own &own, Cell *cell, u64 address) {
   Context *ctx = own.ctx;
@@ -155,11 +158,15 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
   for (u32 i = 0, count; i < (count = cell->count);) {
     CellEntry *entry = entry_of(ctx, cell, i);
     const Kept other(*entry);
+    if (own.in_tensor_memory && other.meta == own.meta && other.label == label) {  // lanes of one ld or st
+      merged = entry, ++i;
+      continue;
+    }
     u32 lanes = unseen(ctx, own.tid, other);
     if (other.place() == own.place && !(other.kind() & ASYNC)) {
       lanes &= ~own.bit;
       if (lanes && !(other.kind() & WRITE) && ctx->exchanges) lanes = not_met(ctx, own.tid, lanes, other.label);
-    }
+    } else if (other.place() == own.place && is_queued(own.kind & other.kind())) lanes &= ~own.bit;
     if (own.stale && other.kind() & WRITE) lanes = other.lanes;
     bool ordered = !lanes;
     if (lanes && (own.kind | other.kind()) & WRITE) {
@@ -230,6 +237,35 @@ void keep_landed(Context *ctx, Cell *cell, u64 meta, u32 label, u32 bit) {
   return &cell->beyond->entries[i - INLINE];
 }
 
+// What a thread had on its way in some cells is an access of a stretch of its code.
+void land_cells(Context *ctx, Cell *first, u32 cells, u32 tid, u32 label) {
+  u32 bit = 1u << (tid & 31);
+  u64 place = ctx->block << 5 | tid >> 5;
+  for (Cell *cell = first; cell != first + cells; ++cell)
+    for (u32 number = 0, count = cell->count; number < count; ++number) {
+      CellEntry *entry = entry_of(ctx, cell, number);
+      const Kept kept(*entry);
+      if (kept.place() != place || kept.label != PENDING || !(kept.lanes & bit)) continue;
+      u64 landed = kept.meta & ~((u64)ASYNC << KIND_SHIFT);
+      if (kept.lanes == bit) {
+        *entry = {landed, label, bit};
+      } else {
+        entry->lanes &= ~bit;
+        keep_landed(ctx, cell, landed, label, bit);
+      }
+    }
+}
+
+// Whether an access of some cells of tensor memory races with none that is kept; else a fault. `address` is the first
+// one's, and each next one's is a step further.
+bool check_cells(Context *ctx, u32 tid, u32 site, Cell *first, u32 cells, u64 address, u32 step, u32 kind) {
+  Own own(ctx, tid, site, step, kind);
+  own.in_tensor_memory = true;
+  for (u32 i = 0; i < cells; ++i)
+    if (!touch(own, first + i, address + (u64)i * step)) return false;
+  return true;
+}
+
 // Whether an access races with none that is kept; else a fault.
 bool check_access(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
   Context *owner = owner_of(ctx, address);
@@ -266,23 +302,7 @@ void emu_race_landed(Context *ctx, u32 tid, u64 address, u32 size) {
 
 // The same, as an access of another stretch of the thread.
 void emu_race_landed_at(Context *ctx, u32 tid, u64 address, u32 size, u32 label) {
-  Cell *first = cell_of(ctx, address);
-  if (!first) return;
-  u32 bit = 1u << (tid & 31), cells = size >> ctx->race_shift;
-  u64 place = ctx->block << 5 | tid >> 5;
-  for (Cell *cell = first; cell != first + cells; ++cell)
-    for (u32 number = 0, count = cell->count; number < count; ++number) {
-      CellEntry *entry = entry_of(ctx, cell, number);
-      const Kept kept(*entry);
-      if (kept.place() != place || kept.label != PENDING || !(kept.lanes & bit)) continue;
-      u64 landed = kept.meta & ~((u64)ASYNC << KIND_SHIFT);
-      if (kept.lanes == bit) {
-        *entry = {landed, label, bit};
-      } else {
-        entry->lanes &= ~bit;
-        keep_landed(ctx, cell, landed, label, bit);
-      }
-    }
+  if (Cell *first = cell_of(ctx, address)) land_cells(ctx, first, size >> ctx->race_shift, tid, label);
 }
 
 // Give the entries back; the cells are forgotten too.

@@ -127,6 +127,17 @@ STATEMENTS = {
     ),
     "fence of a wgmma": ("wgmma.fence.sync.aligned", "cute.nvgpu.warpgroup.fence()", *_NO_OTHER),
     "commit of a wgmma": ("wgmma.commit_group.sync.aligned", "cute.nvgpu.warpgroup.commit_group()", *_NO_OTHER),
+    "wait for tensor memory loads": (
+        "tcgen05.wait::ld.sync.aligned",
+        "cute.arch.fence_view_async_tmem_load()",
+        *_NO_OTHER,
+    ),
+    "wait for tensor memory stores": (
+        "tcgen05.wait::st.sync.aligned",
+        "cute.arch.fence_view_async_tmem_store()",
+        *_NO_OTHER,
+    ),
+    "fence after a relaxed wait": ("tcgen05.fence::after_thread_sync", "", *_NO_OTHER),
     "wait for a wgmma": ("wgmma.wait_group.sync.aligned {}", "cute.nvgpu.warpgroup.wait_group({})", *_NO_OTHER),
 }
 OF_ALL = frozenset({"barrier of the block", "barrier of the cluster"})  # that all threads have to come to

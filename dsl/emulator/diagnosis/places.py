@@ -40,6 +40,9 @@ def place_of(launch, address: int, element_bytes: int) -> str:
         return shared_place(launch, address - ctx.smem, element_bytes)
     if (theirs := cluster_report.place_of(launch, address)) is not None:
         return theirs
+    for place in families.named("words", "place"):
+        if (name := place(launch, address)) is not None:
+            return name
     local_bytes = ctx.local_bytes * ctx.threads
     if 0 <= address - ctx.local < local_bytes:
         return f"local+0x{(address - ctx.local) % ctx.local_bytes:x}"

@@ -17,12 +17,14 @@ inline BulkQueue &bulk_of(Context *ctx) { return *(BulkQueue *)ctx->bulk; }
 extern "C" void *realloc(void *, size_t);
 
 // A new entry at the end of a queue.
-template <class Queue, class Entry> Entry &add_entry(Queue &queue, Entry *Queue::*entries) {
-  if (queue.count == queue.room) {
-    queue.room = 2 * queue.count + 16;
-    queue.*entries = (Entry *)realloc(queue.*entries, queue.room * sizeof(Entry));
+template <class Queue, class Entry>
+Entry &add_entry(Queue &queue, Entry *Queue::*entries, u32 Queue::*count = &Queue::count,
+                 u32 Queue::*room = &Queue::room) {
+  if (queue.*count == queue.*room) {
+    queue.*room = 2 * (queue.*count) + 16;
+    queue.*entries = (Entry *)realloc(queue.*entries, queue.*room * sizeof(Entry));
   }
-  return (queue.*entries)[queue.count++];
+  return (queue.*entries)[(queue.*count)++];
 }
 
 // A block begins, so forget what is pending: copies that nobody waited for never land.
@@ -48,4 +50,9 @@ inline void reset_tensor_memory(Context *ctx) {
   __builtin_memset(state.alloc_sites, 0, sizeof state.alloc_sites);
   __builtin_memset(state.dealloc_sites, 0, sizeof state.dealloc_sites);
   state.count = state.most_columns = state.relinquish_site = 0;
+  state.load_count = state.issued = state.done = 0;
+  if (!state.tensor_accesses) return;
+  constexpr u32 CELLS = tensor_memory::LANES / tensor_memory::GROUP * tensor_memory::COLUMNS;
+  for (u32 i = 0; i < CELLS; ++i) state.tensor_accesses[i].count = state.tensor_last[i] = 0;
+  __builtin_memset(state.matrix_last, 0, ctx->smem_bytes / 16 * sizeof(u32));
 }

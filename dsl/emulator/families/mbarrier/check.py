@@ -77,6 +77,11 @@ class Flight:
     phase: int
     clock: dict  # what the thread had seen then
 
+    def land(self, order) -> None:
+        """A thread has waited for it: its accesses are of now."""
+        for address in filter(None, (self.address, self.source)):
+            order.race_landed(self.slot.address, self.thread, address, self.size_bytes)
+
 
 class Signal(NamedTuple):
     """A cp.async.mbarrier.arrive: the thread and the site, how many copies and arrivals its thread had begun by then
@@ -360,6 +365,28 @@ class Mbarriers:
         if ended:
             self._end(one, slot, thread, address, site)
 
+    def is_there(self, slot, thread: int, address: int, site: int) -> bool:
+        """Whether a thread that will arrive, once it is done with something, sees an mbarrier; else a finding."""
+        owner: Any = self.order.owner(slot, address)
+        releases = slot.of(Shared).releases
+        releases[thread] = releases.get(thread, 0) + 1
+        return self._seen(slot, thread, owner.block, address, site) is not None
+
+    def arrive_late(self, work, address: int, ended: bool) -> None:
+        """An arrival of what a thread has begun: `work` has its slot, thread, site, label and clock, and `land`."""
+        one = self.mbarriers.get(address)
+        if one is None:  # it has ended, which is a finding
+            return
+        slot, thread = work.slot, work.thread
+        one.landed.append(work)
+        one.turns.ends_late = True
+        other = one.turns.arrive(slot.block, thread, work.label, work.site, work.clock)
+        if other is not None:
+            self._lap(slot, Lap(thread, address, work.site, turns.ARRIVAL, *other))
+        one.uses[slot.block, thread] = work.label, work.site
+        if ended:
+            self._end(one, slot, thread, address, work.site)
+
     def _seen(self, slot, thread: int, block: int, address: int, site: int) -> Mbarrier | None:
         """The mbarrier of a block at an address; None and a finding where the thread may not know of one."""
         one = self.mbarrier(block, address)
@@ -460,8 +487,7 @@ class Mbarriers:
         who have waited for it."""
         for flight in one.complete:
             whose, thread = flight.slot, flight.thread
-            for address in filter(None, (flight.address, flight.source)):
-                self.order.race_landed(whose.address, thread, address, flight.size_bytes)
+            flight.land(self.order)
             own = np.zeros(2 * whose.threads, np.uint32)
             whose.mark(own, [thread])
             one.ended.add(slot.groups(scope.CTA), joined({whose.block: own}, execution_only(flight.clock)))

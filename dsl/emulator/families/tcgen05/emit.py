@@ -1,7 +1,7 @@
 """tcgen05: a warp allocates, loads and stores tensor memory; a thread issues products, copies and commits.
 PTX ISA 9.7.16.
 
-The fences and wait::ld, wait::st do nothing except for the checkers: loads and stores happen at once.
+The fences and waits do nothing except for the checkers: loads and stores happen at once.
 """
 
 from __future__ import annotations
@@ -90,6 +90,24 @@ def store(body, instr):
     _meet(body, instr, "st", form, _address(body, address), columns, words)
 
 
+def wait(body, instr):
+    """tcgen05.wait::ld, .wait::st."""
+    body.uses.add("tensor memory")
+    waited(body, stores="wait::st" in instr.mods)
+
+
+def waited(body, stores: bool, line: int = 0) -> None:
+    """The loads or stores of this thread are complete, all or those of one line of the PTX. For checkers."""
+    if body.order_kinds:
+        which = f"i32 {body.threads['linear']}, i32 {int(stores)}, i32 {line}"
+        body.do(f"call void @emu_tensor_waited(ptr %ctx, {which})")
+
+
+def fence(body, instr):
+    """tcgen05.fence::after_thread_sync."""
+    body.ordered(context.ORDER_TENSOR_FENCE)
+
+
 def _form(instr, count: int) -> int:
     shape = next(_SHAPES[each] for each in instr.mods if each in _SHAPES)
     packs = tensor_access.PACKS * ("pack::16b" in instr.mods or "unpack::16b" in instr.mods)
@@ -104,6 +122,7 @@ def _meet(body, instr, what: str, form: int = 0, address: str = "0", columns: st
     _put(body, area, TensorArea.form, str(form))
     _put(body, area, TensorArea.address, address)
     _put(body, area, TensorArea.columns, columns)
+    _put(body, area, TensorArea.line, str(instr.line))
     for i, word in enumerate(words):
         _put(body, area, TensorArea.words, word, index=i)
     key = meeting.COLLECTIVE | body.site(instr) << 8

@@ -8,4 +8,5 @@ SIGNATURES = {
     ),
     "emu_tensor_issue": "i32 (ptr, i32, i32, ptr)",
     "emu_tensor_look": "void (ptr, i64)",
+    "emu_tensor_waited": "void (ptr, i32, i32, i32)",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.tcgen05.numbers import TensorState, tensor_memory
-from dsl.emulator.machine.memory import Buffer, Queues
+from dsl.emulator.machine.memory import Buffer, Queues, free
 
 
 class TensorMemory(Queues):
@@ -16,13 +16,14 @@ class TensorMemory(Queues):
     def attach(self, ctx) -> None:
         """Once a slot is prepared."""
         ctx.tensor = self.address
-        TensorState.from_address(self.address).tensor_cells = self._cells.of(
-            4 * tensor_memory.LANES * tensor_memory.COLUMNS
-        )
+        state = TensorState.from_address(self.address)
+        state.tensor_cells = self._cells.of(4 * tensor_memory.LANES * tensor_memory.COLUMNS)
+        state.tensor_accesses = state.tensor_last = state.matrix_last = 0
 
     def close(self) -> None:
         """Give its memory back."""
         super().close()
+        free(TensorState.from_address(self.address).tensor_loads)
         self._cells.close()
 
 

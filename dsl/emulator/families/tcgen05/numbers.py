@@ -12,6 +12,7 @@ class tensor_memory:
     column below."""
 
     LANES, COLUMNS, UNIT, UNITS = 128, 512, 32, 16
+    GROUP = 16  # lanes that checkers look at together
     LANE_SHIFT = 16
 
 
@@ -27,6 +28,16 @@ class TensorState(ctypes.Structure):
         ("owners", _u32 * tensor_memory.UNITS),
         ("alloc_sites", _u32 * tensor_memory.UNITS),
         ("dealloc_sites", _u32 * tensor_memory.UNITS),  # of the dealloc before
+        # for checkers, 0 where nothing is checked: cells of tensor memory (a cell for 16 lanes of a column), and the
+        # number of the last operation that touched each, or each 16 bytes of shared memory
+        ("tensor_accesses", _u64),
+        ("tensor_last", _u64),
+        ("matrix_last", _u64),
+        ("tensor_loads", _u64),  # loads and stores that were not waited for
+        ("load_count", _u32),
+        ("load_room", _u32),
+        ("issued", _u32),  # how many operations there were
+        ("done", _u32),  # how many of `tensor_ops` are done, and are kept for checkers
         ("most_columns", _u32),  # of the alloc before; 0: there was none
         ("relinquish_site", _u32),  # + 1; 0: the block may still allocate
     ]
@@ -40,6 +51,7 @@ class TensorOp(ctypes.Structure):
         ("b", _u64),  # a matrix descriptor
         ("barrier", _u64),  # of a commit, in shared::cluster
         ("form", _u32),
+        ("number", _u32),  # counted from 1 in its block
         ("thread", _u32),
         ("site", _u32),
         ("d", _u32),  # an address in tensor memory
@@ -66,6 +78,15 @@ class tcgen05:
     FROM_B4, FROM_B6 = 1 << 16, 1 << 17  # a cp that widens elements of 4 or 6 bits to 8
 
 
+class TensorLoad(ctypes.Structure):
+    """A lane's part of a ld or st that was not waited for: columns from `column` on, of the 16 lanes of a group."""
+
+    _fields_ = [
+        ("thread", _u32), ("site", _u32), ("line", _u32), ("stores", _u32), ("group", _u32), ("column", _u32),
+        ("count", _u32),
+    ]  # fmt: skip
+
+
 class TensorArea(ctypes.Structure):
     """A lane's exchange area for alloc, dealloc, ld and st (tensor_memory.cc)."""
 
@@ -74,6 +95,7 @@ class TensorArea(ctypes.Structure):
         ("form", _u32),
         ("address", _u32),
         ("columns", _u32),  # of alloc and dealloc; of 16x32bx2 the columns from its first half to its second
+        ("line", _u32),  # of the PTX: checkers know a load by it
         ("words", _u32 * 128),
     ]
 

@@ -39,15 +39,16 @@ for _count in _COUNTS:
             "tcgen05", "9.7.16.8.3", [f"@100f,110f ^st {_WARP} {_each} ?unpack::16b b32" for _each in _forms],
             tcgen05.store, meets=True, operands=f"[] {_more} {{{_count}}}b32",
         )  # fmt: skip
-_row("tcgen05", "9.7.16.8.5", f"@100f,110f wait::ld/wait::st {_WARP}", nothing, operands=NONE)
+_row("tcgen05", "9.7.16.8.5", f"@100f,110f wait::ld/wait::st {_WARP}", tcgen05.wait, operands=NONE)
 
+_WIDENS = "b8x16 >b4x16_p64/b6x16_p32"
 _COPIES = "128x256b/4x256b/128x128b", "64x128b warpx2::02_13/warpx2::01_23", "32x128b warpx4"
 _PLACES = "mbarrier::arrive::one ?shared::cluster"
 _COLLECTOR = "?collector::a::fill/collector::a::use/collector::a::lastuse/collector::a::discard"
 for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
     _row(
         "tcgen05", "9.7.16.9.2",
-        [f"@100f,110f ^cp {_group} {_each} {_more}" for _each in _COPIES for _more in ("", "b8x16 >b4x16_p64/b6x16_p32")],
+        [f"@100f,110f ^cp {_group} {_each} {_more}" for _each in _COPIES for _more in ("", _WIDENS)],
         tcgen05.copy, operands="[] u64", traits=_traits,
     )  # fmt: skip
     _row(
@@ -72,8 +73,7 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
         "tcgen05", "9.7.16.10.9.2", [f"@100f,110f ^mma {_group} {_each} {_COLLECTOR}" for _each in _scaled],
         tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits,
     )  # fmt: skip
-_row(
-    "tcgen05", "9.7.16.11", "@100f,110f fence::before_thread_sync/fence::after_thread_sync", nothing, operands=NONE
-)  # fmt: skip
+_row("tcgen05", "9.7.16.11", "@100f,110f fence::before_thread_sync", nothing, operands=NONE)
+_row("tcgen05", "9.7.16.11", "@100f,110f fence::after_thread_sync", tcgen05.fence, operands=NONE)
 
 OPERANDS = {}

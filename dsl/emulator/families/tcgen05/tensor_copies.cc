@@ -76,3 +76,14 @@ void copy_in(Context *ctx, const TensorOp &op) {
     });
   }
 }
+
+bool touches_of_copy(Context *ctx, const TensorOp &op, const Touches &touches) {
+  const Copy copy{ctx, op};
+  for (u32 c = 0; c < copy.blocks(); ++c) {
+    Context *block = copy.block(c);
+    if (!each_chunk(copy, [&](u32 address, u32, u32) { return touches.shared(block, address); })) return false;
+    for (u32 group = 0; group < tensor_memory::LANES / tensor_memory::GROUP; ++group)
+      if (!touches.tensor(block, group, copy.d.column(), 4 * copy.chunks, true)) return false;
+  }
+  return true;
+}

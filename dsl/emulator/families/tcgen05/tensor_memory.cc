@@ -3,7 +3,7 @@
 //
 // An alloc gets the first columns that are free. The columns of a multiprocessor belong to one block here, so what an
 // alloc waits for could only be another warp of its block.
-#include "families/tcgen05/tensor_memory.h"
+#include "families/tcgen05/tensor_work.h"
 
 namespace {
 
@@ -79,9 +79,21 @@ struct Shape {
   u32 rows() const { return kind == S_32X32B ? 32 : 16; }
 };
 
+// Tell the checkers of what each lane of a warp touches: of shapes with 16 rows the columns of all lanes.
+bool check_lanes(const Warp &warp, const Shape &shape, TensorPlace place, u32 count, u32 step, bool stores) {
+  const bool halves = shape.kind == S_16X32BX2;
+  const u32 width = step * (halves ? count : shape.column(WARP - 1, count - 1) + 1);
+  for (u32 lane = 0; lane < WARP; ++lane) {
+    const u32 group = (place.lane() + (shape.rows() == 32 ? lane : 0)) / GROUP;
+    const u32 column = place.column() + (halves && lane >= 16 ? step * shape.half : 0);
+    if (!check_lane(warp.ctx, {warp.base + lane, warp.site, warp.first.line, stores, group, column, width})) return false;
+  }
+  return true;
+}
+
 // `move(word, cell, next)` for each register of each lane; `next` is the cell that the high half of a packed one is
 // of. Nothing and a fault where the warp may not touch them all.
-template <class Move> void each_word(Context *ctx, u32 base, Move move) {
+template <class Move> void each_word(Context *ctx, u32 base, bool stores, Move move) {
   const Warp warp{ctx, base};
   if (!warp.is_uniform()) return;
   const u32 form = warp.first.form, count = form >> COUNT_SHIFT;
@@ -106,6 +118,7 @@ template <class Move> void each_word(Context *ctx, u32 base, Move move) {
     warp.fault(NOT_ALLOCATED, warp.first.address, foreign);
     return;
   }
+  if (warp.state.tensor_accesses && !check_lanes(warp, shape, place, count, step, stores)) return;
   for (u32 lane = 0; lane < WARP; ++lane) {
     u32 *words = area_of(ctx, base + lane).words;
     for (u32 r = 0; r < count; ++r) {
@@ -148,7 +161,10 @@ void emu_tensor_dealloc(Context *ctx, u32 base) {
   u32 size = 0;
   for (u32 owner : state.owners) size += owner == address + 1 ? UNIT : 0;
   if (size != n) return (void)warp.fault(NOT_ITS_ALLOCATION, address, size);
-  if (state.count) return (void)warp.fault(STILL_USED, state.tensor_ops[0].site, address);
+  for (u32 i = state.done; i < state.count; ++i)
+    if (what(state.tensor_ops[i]) != tcgen05::COMMIT)
+      return (void)warp.fault(STILL_USED, state.tensor_ops[i].site, address);
+  if (state.tensor_accesses && !check_free(ctx, base, warp.site, address, n)) return;
   for (u32 unit = address / UNIT; unit < (address + n) / UNIT; ++unit) {
     state.owners[unit] = 0;
     state.dealloc_sites[unit] = warp.site + 1;
@@ -158,12 +174,13 @@ void emu_tensor_dealloc(Context *ctx, u32 base) {
 void emu_tensor_relinquish(Context *ctx, u32 base) { tensor_of(ctx).relinquish_site = ctx->wait_site[base] + 1; }
 
 void emu_tensor_ld(Context *ctx, u32 base) {
-  each_word(ctx, base,
-            [](u32 &word, const u32 *cell, bool packs) { word = packs ? (cell[0] & 0xFFFF) | cell[1] << 16 : *cell; });
+  each_word(ctx, base, false, [](u32 &word, const u32 *cell, bool packs) {
+    word = packs ? (cell[0] & 0xFFFF) | cell[1] << 16 : *cell;
+  });
 }
 
 void emu_tensor_st(Context *ctx, u32 base) {
-  each_word(ctx, base, [](u32 word, u32 *cell, bool packs) {
+  each_word(ctx, base, true, [](u32 word, u32 *cell, bool packs) {
     cell[0] = packs ? word & 0xFFFF : word;
     if (packs) cell[1] = word >> 16;
   });

@@ -12,7 +12,7 @@ namespace {
 using namespace tcgen05;
 using namespace tensor_fault;
 
-constexpr u32 LANES_A_BLOCK = tensor_memory::LANES;
+constexpr u32 LANES_A_BLOCK = tensor_memory::LANES, GROUP = tensor_memory::GROUP;
 
 // A product as its instruction descriptor and its operands tell of it.
 struct Product {
@@ -208,4 +208,29 @@ void multiply(Context *ctx, const TensorOp &op) {
         else __builtin_memcpy(cells + i, place + i, 4);
     });
   }
+}
+
+bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches) {
+  const Product p{ctx, op};
+  auto matrix = [&](Context *block, u64 bits, u32 rows, bool by_k) {
+    return each_chunk(p, bits, rows, by_k, [&](u32 address, u32, u32) { return touches.shared(block, address); });
+  };
+  // lanes of a block, and the columns that lie there side by side
+  auto lanes = [&](Context *block, TensorPlace at, u32 first, u32 count, const u32 *kept) {
+    for (u32 group = 0; group < LANES_A_BLOCK / GROUP; ++group) {
+      const u32 bits = kept ? kept[group / 2] >> group % 2 * GROUP & 0xFFFF : 0;
+      const bool used = p.rows == 64 && !p.pair ? group % 2 == at.lane() / GROUP : group * GROUP - first < p.rows;
+      if (used && bits != 0xFFFF && !touches.tensor(block, group, at.column(), count, kept)) return false;
+    }
+    return true;
+  };
+  for (u32 c = 0; c < p.blocks; ++c) {
+    Context *block = p.block(c);
+    if (!matrix(block, op.b, p.n / p.blocks, p.field(16, 1))) return false;
+    if (!p.in_tensor_memory && !matrix(block, op.a, p.rows, p.field(15, 1))) return false;
+    if (p.in_tensor_memory && !lanes(block, p.a, 0, ROW_BYTES / 4, nullptr)) return false;
+    for (u32 half = 0; half < p.halves; ++half)
+      if (!lanes(block, p.d, 64 * half, p.n / p.halves, op.kept_lanes + 4 * c)) return false;
+  }
+  return true;
 }

@@ -29,7 +29,11 @@ template <class Signal> bool each_target(Context *ctx, const TensorOp &op, Signa
 }
 
 bool is_commit_right(Context *ctx, const TensorOp &op) {
-  return each_target(ctx, op, [&](u64 *word) { return emu_note_2(ctx, op.thread, op.site, (u64)word, 0) != 0; });
+  return each_target(ctx, op, [&](u64 *word) {
+    if (!emu_note_2(ctx, op.thread, op.site, (u64)word, 0)) return false;
+    const u64 what = op.site | (u64)op.number << 32;
+    return !ctx->order_call || !ctx->order_call((u64)ctx, ORDER_TENSOR_COMMIT, op.thread, (u64)word, what);
+  });
 }
 
 bool signals(Context *ctx, const TensorOp &op, u64 barrier) {
@@ -41,7 +45,7 @@ bool signals(Context *ctx, const TensorOp &op, u64 barrier) {
 void arrive(Context *ctx, const TensorOp &op) {
   each_target(ctx, op, [&](u64 *word) {
     const bool ended = count_in(*word, 1, 0);
-    tell_order(ctx, ORDER_MB_LANDED, op.thread, (u64)word, ended);
+    tell_order(ctx, ORDER_TENSOR_ARRIVE, op.thread, (u64)word, op.number * 2ull | ended);
     return true;
   });
   emu_cluster_wake(ctx);
@@ -70,24 +74,27 @@ extern "C" {
 
 // A thread issues an operation: 1, or 0 and a fault.
 u32 emu_tensor_issue(Context *ctx, u32 tid, u32 site, TensorOp *op) {
-  op->thread = tid, op->site = site;
-  if (!is_right(ctx, *op)) return 0;
-  add_entry(tensor_of(ctx), &TensorState::tensor_ops) = *op;
+  TensorState &state = tensor_of(ctx);
+  op->thread = tid, op->site = site, op->number = ++state.issued;
+  if (!is_right(ctx, *op) || (state.tensor_accesses && !check_operation(ctx, *op))) return 0;
+  add_entry(state, &TensorState::tensor_ops) = *op;
   emu_cluster_wake(ctx);
   return 1;
 }
 
-// A thread looks at an mbarrier, or at any (0): what the commits that signal it wait for happens.
+// A thread looks at an mbarrier, or at any (0): what the commits that signal it wait for happens. A checker still asks
+// what was done.
 void emu_tensor_look(Context *ctx, u64 barrier) {
   for (Context &slot : Mates{ctx}) {
     TensorState &state = tensor_of(&slot);
     u32 end = barrier ? 0 : state.count;
-    for (u32 i = 0; barrier && i < state.count; ++i)
+    for (u32 i = state.done; barrier && i < state.count; ++i)
       if (commits(state.tensor_ops[i]) && signals(&slot, state.tensor_ops[i], barrier)) end = i + 1;
-    if (!end) continue;
-    for (u32 i = 0; i < end; ++i) perform(&slot, state.tensor_ops[i]);
-    state.count -= end;
-    __builtin_memmove(state.tensor_ops, state.tensor_ops + end, state.count * sizeof(TensorOp));
+    for (; state.done < end; ++state.done) perform(&slot, state.tensor_ops[state.done]);
+    if (state.tensor_accesses) continue;
+    state.count -= state.done;
+    __builtin_memmove(state.tensor_ops, state.tensor_ops + state.done, state.count * sizeof(TensorOp));
+    state.done = 0;
   }
 }
 }

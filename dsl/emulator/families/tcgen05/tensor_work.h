@@ -1,4 +1,4 @@
-// What each operation of a tensor core needs, and what it does: tensor_products.cc, tensor_copies.cc.
+// What each operation of a tensor core needs, what it touches, and what it does: tensor_products.cc, tensor_copies.cc.
 #pragma once
 #include "families/tcgen05/tensor_memory.h"
 
@@ -10,3 +10,19 @@ bool is_copy_right(Context *ctx, const TensorOp &op);
 
 void multiply(Context *ctx, const TensorOp &op);
 void copy_in(Context *ctx, const TensorOp &op);
+
+// Who hears of what an operation touches, until it answers false: 16 bytes of the shared memory of a block; columns of
+// the 16 lanes of a group of a block's tensor memory.
+struct Touches {
+  virtual bool shared(Context *block, u32 offset) const = 0;
+  virtual bool tensor(Context *block, u32 group, u32 column, u32 count, bool writes) const = 0;
+};
+bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches);
+bool touches_of_copy(Context *ctx, const TensorOp &op, const Touches &touches);
+
+// tensor_accesses.cc: in a launch that is checked for races. False, and a fault, where an operation races.
+bool check_operation(Context *ctx, const TensorOp &op);
+// The same of what a lane loads or stores: columns of the lanes of a group.
+bool check_lane(Context *ctx, const TensorLoad &load);
+// What is freed.
+bool check_free(Context *ctx, u32 tid, u32 site, u32 column, u32 count);

@@ -3,8 +3,86 @@ the fix."""
 
 from __future__ import annotations
 
+from dsl.emulator.check.numbers import access, other_kind
 from dsl.emulator.diagnosis import places
+from dsl.emulator.diagnosis.edits import propose
+from dsl.emulator.diagnosis.edits.edit import Fix
+from dsl.emulator.diagnosis.race import Race
+from dsl.emulator.families.bulk import words as bulk_findings
+from dsl.emulator.families.mbarrier.check import Shared
 from dsl.emulator.families.tcgen05.numbers import TensorState, tensor_fault, tensor_memory
+
+_LANE_BYTES = 4 * tensor_memory.COLUMNS
+
+
+def place(launch, address: int) -> str | None:
+    """A host address in the tensor memory of a block of the cluster, for people; None where it is in none."""
+    for slot in launch.mates if launch.ctx.tensor else ():
+        offset = address - TensorState.from_address(slot.ctx.tensor).tensor_cells
+        if 0 <= offset < _LANE_BYTES * tensor_memory.LANES:
+            lane, column = offset // _LANE_BYTES, offset % _LANE_BYTES // 4
+            block = "" if slot is launch.slot else f" of block {tuple(slot.ctx.block_index)}"
+            return f"tensor memory{block} at lane {lane}, column {column}"
+    return None
+
+
+# ** races
+
+
+def race(race: Race) -> tuple[str, str] | None:
+    """The message and the fix of a race with tensor memory, or with shared memory that a tensor core reads; None of
+    another."""
+    mine, other, still = race.mine, race.other, race.its_kind & access.ASYNC
+    if "tcgen05" not in (mine.opcode, other.opcode):
+        return None
+    if still and other.opcode == "tcgen05":
+        return _of_core(race) if _is_of_core(other) else _of_warp(race)
+    if race.its_kind & other_kind.UNPROXIED:
+        message = f"{race.does}, which {race.who} {race.did} at {race.at}: no fence.proxy.async between"
+        return message, bulk_findings.unproxied_fix(race)
+    if race.between is None or not {"bulk"}.isdisjoint(mine.mods + other.mods):
+        return None
+    does = "frees" + race.does.removeprefix("writes") if "dealloc" in mine.mods else race.does
+    both = (race.here, race.at) if race.between.comes_before else (race.at, race.here)
+    return f"{does}, which {race.who} {race.did} at {race.at}: no barrier between", Fix(
+        f"put a barrier of the block (bar.sync, `cute.arch.sync_threads`) between {both[0]} and {both[1]}",
+        race.put(["barrier of the block"]),
+    )
+
+
+def _is_of_core(instr) -> bool:
+    return "mma" in instr.mods or "cp" in instr.mods
+
+
+def _of_core(race: Race) -> tuple[str, str]:
+    """With what a tensor core may still be doing."""
+    does = "writes" if race.its_kind & access.WRITE else "reads"
+    name = f"tcgen05.{'mma' if 'mma' in race.other.mods else 'cp'}"
+    message = f"{race.does}, which the {name} at {race.at} still {does}: its commit was not waited for"
+    if race.launch.checks.order.slot_of(race.launch.slot.address).of(Shared).relaxed.get(race.launch.ctx.thread):
+        return f"{message} by an acquire", Fix(
+            f"put tcgen05.fence::after_thread_sync between the wait and {race.here}: the wait is .relaxed",
+            propose.right_before(race.launch, "fence after a relaxed wait", race.mine),
+        )
+    return message, (
+        f"wait, before {race.here}, for the phase of the mbarrier that a tcgen05.commit after {race.at} signals, "
+        "issued by the same thread (`cute.nvgpu.tcgen05.commit`, `pipeline.consumer_wait`)"
+    )
+
+
+def _of_warp(race: Race) -> tuple[str, str]:
+    """With a load or store of tensor memory that its warp has not waited for."""
+    stores = "st" in race.other.mods
+    what, does = ("st", "writes") if stores else ("ld", "reads")
+    wait = f"tcgen05.wait::{what} (`cute.arch.fence_view_async_tmem_{'store' if stores else 'load'}`)"
+    name = f"wait for tensor memory {'stores' if stores else 'loads'}"
+    rest = "" if race.who == "this thread" else f", and then a barrier before {race.here} if there is none"
+    return f"{race.does}, which the tcgen05.{what} at {race.at} still {does}: no tcgen05.wait::{what} between", Fix(
+        f"put {wait} after {race.at}{rest}", propose.right_after(race.launch, name, race.other)
+    )
+
+
+# ** illegal uses
 
 _SHARED = "compute it from values that all lanes share"
 
@@ -67,8 +145,8 @@ def _place(address: int) -> str:
 def _not_allocated(launch, instr):
     return (
         f"it uses tensor memory from {_place(launch.ctx.address)} on, and {_column(launch, instr)}",
-        "allocate as many columns as it uses (tcgen05.alloc, `cute.arch.alloc_tmem`), and use the address that alloc wrote; free them after "
-        "the last use",
+        "allocate as many columns as it uses (tcgen05.alloc, `cute.arch.alloc_tmem`), use the address that alloc "
+        "wrote, and free them after the last use",
     )
 
 
@@ -99,8 +177,8 @@ def _half_quarter(launch, instr):
 
 def _still_used(launch, instr):
     return (
-        f"it frees tensor memory, which the operation at {_at(launch, launch.ctx.address, instr)} may still use: nobody "
-        "has waited for its commit",
+        f"it frees tensor memory, which the operation at {_at(launch, launch.ctx.address, instr)} may still use: "
+        "nobody has waited for its commit",
         "wait for the mbarrier of a later tcgen05.commit (`cute.nvgpu.tcgen05.commit`) before the dealloc",
     )
 
