@@ -85,7 +85,7 @@ struct Planes {
   alignas(64) float b[MOST_K * MOST_COLUMNS];  // (K, n)
   alignas(64) i32 exponents_b[MOST_K * MOST_COLUMNS];
   u32 rows, n;
-  bool special;  // whether an operand is an infinity or a NaN
+  bool special;  // whether an element of A or B is an infinity or a NaN
 };
 
 // The products of eight elements of a row of D.
@@ -108,9 +108,8 @@ template <Sum S> Start shifted_start(Floats d, i32 shift) {
 }
 
 // In doubles; a NaN is the canonical one.
-template <Sum S> [[gnu::noinline]] void double_sum(const Products &of, float *d, bool special, u32 shift) {
-  Start start = shifted_start<S>(load<Floats>(d), shift);
-  Floats total = special ? any_sum<S>(of, start) : finite_sum<S>(of, start);
+template <Sum S> [[gnu::noinline]] void double_sum(const Products &of, float *d, u32 shift) {
+  Floats total = any_sum<S>(of, shifted_start<S>(load<Floats>(d), shift));
   store(d, choose(total != total, as<Floats>(Ints(NAN_BITS)), total));
 }
 
@@ -129,7 +128,7 @@ template <Sum S> [[gnu::always_inline]] inline Floats float_sum(const Products &
 
 // The lanes in which a term of the sum is not zero.
 template <Sum S> [[gnu::noinline]] Ints some_term(const Products &of, Floats start) {
-  Ints flags = start < 0 | start > 0;
+  Ints flags = start != 0;
   UNROLLED
   for (int k = 0; k < S.terms; ++k) {
     Floats b = of.of_b(k);
@@ -151,8 +150,7 @@ template <Sum S> [[gnu::noinline]] void sums(const Planes &p, const Matrix &matr
       for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
       Ints outside = greatest<LEAST | greatest> MOST;
       bool in_doubles = p.special | (shift != 0);
-      if (in_doubles || (any(outside) && any(outside & some_term<S>(of, start))))
-        double_sum<S>(of, d, p.special, shift);
+      if (in_doubles || (any(outside) && any(outside & some_term<S>(of, start)))) double_sum<S>(of, d, shift);
       else store(d, float_sum<S>(of, start, greatest));
     }
 }

@@ -236,6 +236,17 @@ def test_every_size_is_a_product(machine, n):
     assert np.array_equal(given, a @ b.T + d)
 
 
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_an_accumulator_that_is_not_finite_stays(machine, value, kind):
+    a, b = np.ones((64, 16), np.float16), np.full((16, 8), -1, np.float16)
+    d = np.zeros((64, 8), RESULT[kind])
+    d[5, 3] = value
+    expected = np.full((64, 8), -16, RESULT[kind])
+    expected[5, 3] = value
+    assert np.array_equal(product(machine, (64, 8, 16, "f16", "f16", kind), a, b, d), expected, equal_nan=True)
+
+
 INTEGER_SIZES = [n for n in SIZES if n in (8, 24) or n % 16 == 0]
 
 
