@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr u32 MOST_K = 32;
+constexpr u32 MOST_K = 64, GROUP = 16, GROUPS = MOST_K / GROUP;  // elements of a group; groups of e2m1x2
 
 // --- operands as planes
 
@@ -16,6 +16,7 @@ constexpr u32 length(Kind kind) {  // elements of ROW_BYTES; 32 bits of b1 are o
     case Kind::bf16: return 16;
     case Kind::tf32:
     case Kind::b1: return 8;
+    case Kind::e2m1x2: return 64;
     default: return 32;
   }
 }
@@ -55,6 +56,7 @@ void spread(const Operand &of, float *out, u32 row_step, u32 k_step) {
     case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, row_step, k_step);
     case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, row_step, k_step);
     case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, row_step, k_step);
+    case Kind::e2m1x2: return spread_kind<Kind::e2m1x2>(of, out, row_step, k_step);
     case Kind::s8: return spread_kind<Kind::s8>(of, out, row_step, k_step);
     case Kind::u8: return spread_kind<Kind::u8>(of, out, row_step, k_step);
     default: return spread_kind<Kind::b1>(of, out, row_step, k_step);
@@ -73,20 +75,57 @@ bool spread_exponents(const float *values, u32 count, Kind kind, i32 *out) {
   return __builtin_reduce_max(most) > 127;
 }
 
+// --- scales
+
+// A scale as significand * 2 ** exponent; a zero has exponent -126, a NaN a significand that is one.
+struct Scale {
+  float significand;
+  i32 exponent;
+};
+
+Scale scale_of(u8 code, bool is_ue4m3) {
+  if (!is_ue4m3) return {code == 255 ? __builtin_nanf("") : 1.0f, code - 127};
+  code &= 0x7F;  // the sign is ignored
+  if (code == 0x7F) return {__builtin_nanf(""), 0};
+  if (code < 8) return {code / 8.0f, code ? 1 - small_float(Kind::e4m3).bias : LEAST_EXPONENT};
+  return {1 + code % 8 / 8.0f, code / 8 - small_float(Kind::e4m3).bias};
+}
+
+// The scales of each group of a row of A and of a column of B.
+struct ScalePlanes {
+  float significands_a[MOST_ROWS][GROUPS];
+  i32 exponents_a[MOST_ROWS][GROUPS];
+  alignas(64) float significands_b[GROUPS][MOST_COLUMNS];
+  alignas(64) i32 exponents_b[GROUPS][MOST_COLUMNS];
+
+  ScalePlanes(const Scales &of, u32 rows, u32 n) {
+    for (u32 group = 0; group < GROUPS; ++group) {
+      const u32 at = group * of.count / GROUPS;
+      for (u32 row = 0; row < rows; ++row) {
+        Scale scale = scale_of(of.a[row * of.count + at], of.is_ue4m3);
+        significands_a[row][group] = scale.significand;
+        exponents_a[row][group] = scale.exponent;
+      }
+      for (u32 column = 0; column < n; ++column) {
+        Scale scale = scale_of(of.b[column * of.count + at], of.is_ue4m3);
+        significands_b[group][column] = scale.significand;
+        exponents_b[group][column] = scale.exponent;
+      }
+    }
+  }
+  Floats significands(u32 row, u32 column, u32 group) const {
+    return significands_a[row][group] * load<Floats>(&significands_b[group][column]);
+  }
+  Ints exponents(u32 row, u32 column, u32 group) const {
+    return exponents_a[row][group] + load<Ints>(&exponents_b[group][column]);
+  }
+};
+
 // --- sums
 
 // Greatest exponents of the terms of a sum that floats are enough for: 2 ** (25 + 90) and products of 2 ** 102 are
 // floats, and a product below the least float vanishes in the alignment.
 constexpr int LEAST = -90, MOST = 100;
-
-struct Planes {
-  alignas(64) float a[MOST_ROWS * MOST_K];  // (rows, K)
-  alignas(64) i32 exponents_a[MOST_ROWS * MOST_K];
-  alignas(64) float b[MOST_K * MOST_COLUMNS];  // (K, n)
-  alignas(64) i32 exponents_b[MOST_K * MOST_COLUMNS];
-  u32 rows, n;
-  bool special;  // whether an element of A or B is an infinity or a NaN
-};
 
 // The products of eight elements of a row of D.
 struct Products {
@@ -99,6 +138,32 @@ struct Products {
   Doubles product(int k) const { return (double)a[k] * to<Doubles>(of_b(k)); }
   Floats float_product(int k) const { return a[k] * of_b(k); }
   Ints exponent(int k) const { return exponents_a[k] + load<Ints>(exponents_b + n * k); }
+  Floats factor(Ints exponent) const { return float_power(exponent); }
+};
+
+struct Planes {
+  alignas(64) float a[MOST_ROWS * MOST_K];  // (rows, K)
+  alignas(64) i32 exponents_a[MOST_ROWS * MOST_K];
+  alignas(64) float b[MOST_K * MOST_COLUMNS];  // (K, n)
+  alignas(64) i32 exponents_b[MOST_K * MOST_COLUMNS];
+  u32 rows, n;
+  bool special;  // whether an element of A or B is an infinity or a NaN
+
+  template <Sum S> Products products(u32 row, u32 column) const {
+    const u32 at_a = row * S.terms;
+    return {a + at_a, exponents_a + at_a, b + column, exponents_b + column, n};
+  }
+};
+
+// The same if both operands have one scale for all k, a power of two or a NaN.
+struct ScaledProducts : Products {
+  Floats significand;
+  Ints shift;
+  ScaledProducts(const Products &of, const ScalePlanes &scales, u32 row, u32 column)
+      : Products(of), significand(scales.significands(row, column, 0)), shift(scales.exponents(row, column, 0)) {}
+  Doubles product(int k) const { return Products::product(k) * to<Doubles>(significand) * power(shift); }
+  Ints exponent(int k) const { return Products::exponent(k) + shift; }
+  Floats factor(Ints exponent) const { return float_power(smaller(larger(exponent + shift, -126), 127)); }
 };
 
 // What a sum starts from if it is D * 2 ** -shift; a zero keeps its exponent.
@@ -108,17 +173,17 @@ template <Sum S> Start shifted_start(Floats d, i32 shift) {
 }
 
 // In doubles; a NaN is the canonical one.
-template <Sum S> [[gnu::noinline]] void double_sum(const Products &of, float *d, u32 shift) {
+template <Sum S, class Of> [[gnu::noinline]] void double_sum(const Of &of, float *d, u32 shift) {
   Floats total = any_sum<S>(of, shifted_start<S>(load<Floats>(d), shift));
   store(d, choose(total != total, as<Floats>(Ints(NAN_BITS)), total));
 }
 
-template <Sum S> [[gnu::always_inline]] inline Floats float_sum(const Products &of, Floats start, Ints greatest) {
-  greatest = larger(greatest, LEAST);
-  Floats scale = float_power(S.fraction_bits - greatest);
+template <Sum S, class Of> [[gnu::always_inline]] inline Floats float_sum(const Of &of, Floats start, Ints greatest) {
+  greatest = smaller(larger(greatest, LEAST), MOST);
+  Floats scale = float_power(S.fraction_bits - greatest), factor = of.factor(S.fraction_bits - greatest);
   Ints total = 0;
   UNROLLED
-  for (int k = 0; k < S.terms; ++k) total += to<Ints>(of.float_product(k) * scale);
+  for (int k = 0; k < S.terms; ++k) total += to<Ints>(of.float_product(k) * factor);
   Doubles whole = to<Doubles>(total) + to<Doubles>(to<Ints>(start * scale));
   Floats back = float_power(greatest - S.fraction_bits);
   if (S.result == Result::F16) return to_half(whole * to<Doubles>(back));
@@ -137,35 +202,68 @@ template <Sum S> [[gnu::noinline]] Ints some_term(const Products &of, Floats sta
   return flags;
 }
 
-// All of D, columns by eight and row by row.
-template <Sum S> [[gnu::noinline]] void sums(const Planes &p, const Matrix &matrix, u32 shift) {
+// Eight elements of a row of D.
+template <Sum S, class Of> [[gnu::always_inline]] inline void sum(const Of &of, float *d, bool special, u32 shift) {
+  Floats start = load<Floats>(d);
+  Ints greatest = exponents(start, S.least());
+  UNROLLED
+  for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
+  Ints outside = greatest<LEAST | greatest> MOST;
+  bool in_doubles = special | (shift != 0);
+  if (in_doubles || (any(outside) && any(outside & some_term<S>(of, start)))) double_sum<S>(of, d, shift);
+  else store(d, float_sum<S>(of, start, greatest));
+}
+
+// All of D, columns by eight and row by row: `sum_at(row, column, d)`.
+template <class SumAt> [[gnu::always_inline]] inline void each_sum(const Planes &p, const Matrix &d, SumAt sum_at) {
   for (u32 column = 0; column < p.n; column += LANES)
-    for (u32 row = 0; row < p.rows; ++row) {
-      float *d = matrix.values + row * matrix.pitch + column;
-      const u32 at_a = row * S.terms;
-      const Products of{p.a + at_a, p.exponents_a + at_a, p.b + column, p.exponents_b + column, p.n};
-      Floats start = load<Floats>(d);
-      Ints greatest = exponents(start, S.least());
+    for (u32 row = 0; row < p.rows; ++row) sum_at(row, column, d.values + row * d.pitch + column);
+}
+
+template <Sum S> [[gnu::noinline]] void sums(const Planes &p, const Matrix &matrix, u32 shift) {
+  each_sum(p, matrix, [&](u32 row, u32 column, float *d) { sum<S>(p.products<S>(row, column), d, p.special, shift); });
+}
+
+template <Sum S> [[gnu::noinline]] void scaled_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
+  each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
+    const ScaledProducts of(p.products<S>(row, column), scales, row, column);
+    sum<S>(of, d, p.special || any(of.significand != of.significand), 0);
+  });
+}
+
+// Sums of groups: what the products of a group add up to is exact, as are both significands of its scales times that.
+// Groups and D are aligned to the largest exponent of scales and D, and truncated to 35 fraction bits.
+[[gnu::noinline]] void group_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
+  constexpr int fraction_bits = 35;
+  each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
+    const Products of = p.products<Sum{MOST_K}>(row, column);
+    Doubles start = to<Doubles>(load<Floats>(d)), total = 0;
+    Ints greatest = exponents(load<Floats>(d));
+    UNROLLED
+    for (u32 g = 0; g < GROUPS; ++g) greatest = larger(greatest, scales.exponents(row, column, g));
+    UNROLLED
+    for (u32 g = 0; g < GROUPS; ++g) {
+      Floats group = 0;
       UNROLLED
-      for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
-      Ints outside = greatest<LEAST | greatest> MOST;
-      bool in_doubles = p.special | (shift != 0);
-      if (in_doubles || (any(outside) && any(outside & some_term<S>(of, start)))) double_sum<S>(of, d, shift);
-      else store(d, float_sum<S>(of, start, greatest));
+      for (u32 k = g * GROUP; k < (g + 1) * GROUP; ++k) group += of.float_product(k);
+      Doubles value = to<Doubles>(group * scales.significands(row, column, g));
+      total += trunc(value * power(fraction_bits - greatest + scales.exponents(row, column, g)));
     }
+    total += trunc(start * power(fraction_bits - greatest));
+    Floats sum = without_sign_of_zero(toward_zero(total * power(greatest - fraction_bits)).bits);
+    store(d, choose(to<Ints>(total != total), as<Floats>(Ints(NAN_BITS)), sum));
+  });
 }
 
 // d += the sums of `add(a, b, total)` over k, by eight columns; saturating instead of wrapping.
 template <int K, class Total, class Add> void integer_sums(const Planes &p, const Matrix &d, bool saturates, Add add) {
-  for (u32 column = 0; column < p.n; column += LANES)
-    for (u32 row = 0; row < p.rows; ++row) {
-      Total total = 0;
-      UNROLLED
-      for (int k = 0; k < K; ++k) total = add(Floats(p.a[row * K + k]), load<Floats>(p.b + p.n * k + column), total);
-      float *place = d.values + row * d.pitch + column;
-      Ints start = load<Ints>(place), sum = to<Ints>(total);
-      store(place, saturates ? __builtin_elementwise_add_sat(start, sum) : start + sum);
-    }
+  each_sum(p, d, [&](u32 row, u32 column, float *place) {
+    Total total = 0;
+    UNROLLED
+    for (int k = 0; k < K; ++k) total = add(Floats(p.a[row * K + k]), load<Floats>(p.b + p.n * k + column), total);
+    Ints start = load<Ints>(place), sum = to<Ints>(total);
+    store(place, saturates ? __builtin_elementwise_add_sat(start, sum) : start + sum);
+  });
 }
 
 void add_integers(Kind kind, const Planes &p, const Matrix &d, bool saturates) {
@@ -190,16 +288,35 @@ void add_floats(Kind kind, const Planes &p, const Matrix &d, const Rule &rule) {
 
 bool is_integer(Kind kind) { return kind == Kind::s8 || kind == Kind::u8 || kind == Kind::b1; }
 
+// The planes of A and B.
+void fill(Planes &planes, const Operand &a, const Operand &b) {
+  planes.rows = a.rows;
+  planes.n = b.rows;
+  spread(a, planes.a, length(a.kind), 1);
+  spread(b, planes.b, 1, b.rows);
+}
+
+void fill_exponents(Planes &planes, const Operand &a, const Operand &b) {
+  const u32 k = length(a.kind);
+  planes.special = spread_exponents(planes.a, a.rows * k, a.kind, planes.exponents_a);
+  planes.special |= spread_exponents(planes.b, b.rows * k, b.kind, planes.exponents_b);
+}
+
 }  // namespace
 
 extern "C" void emu_multiply(const Operand &a, const Operand &b, const Matrix &d, const Rule &rule) {
   Planes planes;
-  const u32 k = length(a.kind), n = planes.n = b.rows;
-  planes.rows = a.rows;
-  spread(a, planes.a, k, 1);
-  spread(b, planes.b, 1, n);
+  fill(planes, a, b);
   if (is_integer(a.kind)) return add_integers(a.kind, planes, d, rule.saturates);
-  planes.special = spread_exponents(planes.a, a.rows * k, a.kind, planes.exponents_a);
-  planes.special |= spread_exponents(planes.b, n * k, b.kind, planes.exponents_b);
+  fill_exponents(planes, a, b);
   add_floats(a.kind, planes, d, rule);
+}
+
+extern "C" void emu_multiply_scaled(const Operand &a, const Operand &b, const Scales &scales, const Matrix &d) {
+  Planes planes;
+  fill(planes, a, b);
+  const ScalePlanes of_groups(scales, a.rows, b.rows);
+  if (a.kind == Kind::e2m1x2) return group_sums(planes, of_groups, d);
+  fill_exponents(planes, a, b);
+  scaled_sums<Sum{32, 25, Result::F32}>(planes, of_groups, d);
 }

@@ -29,3 +29,13 @@ struct Rule {
 
 // D = A * B + D.
 extern "C" void emu_multiply(const Operand &a, const Operand &b, const Matrix &d, const Rule &rule);
+
+// Scales of blocks along K: of each row of A and of B `count` bytes.
+struct Scales {
+  const u8 *a, *b;
+  u32 count;
+  bool is_ue4m3;  // otherwise ue8m0
+};
+
+// The same of f32 D and scaled A and B: 32 products, one scale for all; or, of e2m1x2, 64 products in groups of 16.
+extern "C" void emu_multiply_scaled(const Operand &a, const Operand &b, const Scales &scales, const Matrix &d);

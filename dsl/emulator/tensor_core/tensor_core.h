@@ -26,30 +26,31 @@ template <class V> V load(const void *place) {  // aligned as its elements are
 template <class V> void store(void *place, V value) { __builtin_memcpy(place, &value, sizeof value); }
 
 inline Ints larger(Ints a, Ints b) { return __builtin_elementwise_max(a, b); }
+inline Ints smaller(Ints a, Ints b) { return __builtin_elementwise_min(a, b); }
+inline Doubles trunc(Doubles value) { return __builtin_elementwise_trunc(value); }
 inline Floats choose(Ints condition, Floats yes, Floats no) { return condition ? yes : no; }
 inline bool any(Ints flags) { return __builtin_reduce_or(flags) != 0; }
 
 // ** elements
 
-// Types of elements; those that wgmma has too have its numbers.
 enum class Kind : u32 {
-  f16 = wgmma::F16,
-  bf16 = wgmma::BF16,
-  tf32 = wgmma::TF32,
-  e4m3 = wgmma::E4M3,
-  e5m2 = wgmma::E5M2,
-  s8 = wgmma::S8,
-  u8 = wgmma::U8,
-  b1 = wgmma::B1,
-  f64,
-  f32,
-  s32,
-  s4,
-  u4,
-  e2m3,    // in the low six bits of a byte
-  e3m2,    // as e2m3
-  e2m1,    // in the middle four bits of a byte
-  e2m1x2,  // two in a byte
+  f16 = operand_kind::F16,
+  bf16 = operand_kind::BF16,
+  tf32 = operand_kind::TF32,
+  e4m3 = operand_kind::E4M3,
+  e5m2 = operand_kind::E5M2,
+  s8 = operand_kind::S8,
+  u8 = operand_kind::U8,
+  b1 = operand_kind::B1,
+  e2m3 = operand_kind::E2M3,
+  e3m2 = operand_kind::E3M2,
+  e2m1 = operand_kind::E2M1,
+  e2m1x2 = operand_kind::E2M1X2,
+  f64 = operand_kind::F64,
+  f32 = operand_kind::F32,
+  s32 = operand_kind::S32,
+  s4 = operand_kind::S4,
+  u4 = operand_kind::U4
 };
 
 // Floats of at most 8 bits whose codes are all numbers, but for the NaN of e4m3.

@@ -15,6 +15,7 @@ from dsl.emulator.families.warpgroup.numbers import WgmmaArea, wgmma
 from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.syntax import Vec
 from dsl.emulator.tensor_core.fragments import BITS, Wgmma
+from dsl.emulator.tensor_core.numbers import operand_kind
 
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 
@@ -64,7 +65,8 @@ def form_of(body, instr) -> Wgmma:
 
 def _form_word(form: Wgmma, flags: int) -> int:
     """The form of an instruction as one number; `flags` are IN_REGISTERS and its like."""
-    a, b, d = (getattr(wgmma, name.upper()) for name in (form.a, form.b, f"d_{form.d}"))
+    a, b = (getattr(operand_kind, each.upper()) for each in (form.a, form.b))
+    d = getattr(wgmma, f"D_{form.d.upper()}")
     return form.n // 8 | a << wgmma.A_SHIFT | b << wgmma.B_SHIFT | d << wgmma.D_SHIFT | flags
 
 

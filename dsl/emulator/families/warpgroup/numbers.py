@@ -29,9 +29,8 @@ class WgmmaArea(ctypes.Structure):
 
 
 class wgmma:
-    """The parts of `form` of a WgmmaArea above n / 8: the kinds of A, B and D, then flags."""
+    """The parts of `form` of a WgmmaArea above n / 8: the kinds of A and B (tensor_core/numbers.py) and D, then flags."""
 
-    F16, BF16, TF32, E4M3, E5M2, S8, U8, B1 = range(8)
     D_F32, D_F16, D_S32 = range(3)
     A_SHIFT, B_SHIFT, D_SHIFT = 8, 12, 16
     IN_REGISTERS, TRANSPOSED_A, TRANSPOSED_B, NEGATED_A, NEGATED_B, SATURATES = (1 << bit for bit in range(20, 26))
