@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "tf32": 23, "e4m3": 3, "e5m2": 2}
-WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "e4m3": 8, "e5m2": 8}
+FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "tf32": 23, "e4m3": 3, "e5m2": 2, "e2m3": 3, "e3m2": 2, "e2m1": 1}
+WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "e4m3": 8, "e5m2": 8, "e2m3": 6, "e3m2": 6, "e2m1": 4}
 ZERO_EXPONENT = -126  # what a zero counts as, of every type
 KEPT_BITS = {"a100": 24, "l40s": 24, "h100": 25, "b200": 25, "rtx5090": 25}
 FP8_KEPT_BITS = {"a100": 13, "l40s": 13, "rtx5090": 25}  # of `mma`; the others make it of f16
@@ -60,10 +60,11 @@ def _encoded(values: np.ndarray, exponents: np.ndarray, kind: str, kept: int, ne
     return np.array(out, np.uint64).reshape(values.shape)
 
 
-def _sum(a: np.ndarray, b: np.ndarray, c: np.ndarray, kinds: tuple, bits: int, kept: int) -> np.ndarray:
-    """One sum of all products of A (m, k) and B (k, n) and C (m, n)."""
+def one_sum(a: np.ndarray, b: np.ndarray, c: np.ndarray, kinds: tuple, bits: int, kept: int, shift=0) -> np.ndarray:
+    """One sum of all products of A (m, k) and B (k, n) and C (m, n) times 2 ** -shift."""
     kind_a, kind_b, kind_d = kinds
     (sa, ea), (sb, eb), (sc, ec) = parts(a, kind_a), parts(b, kind_b), parts(c, kind_d)
+    ec = np.where(sc == 0, ec, ec - shift)
     product, exponent = sa[:, :, None] * sb[None], ea[:, :, None] + eb[None]
     greatest = np.maximum(exponent.max(axis=1), ec)
     total = _shifted(sc, bits + ec - FRACTION[kind_d] - greatest)
@@ -84,7 +85,7 @@ def d(form: tuple, gpu_model: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) 
         kept = min(kept, bits)
     splits = gpu_model in SPLITTING and k * WIDTH[kind_a] == 256
     for ks in np.split(np.arange(k), 2 if splits else 1):
-        c = _then(c, _sum(a[:, ks], b[ks], c, kinds, bits, kept), kind_d)
+        c = _then(c, one_sum(a[:, ks], b[ks], c, kinds, bits, kept), kind_d)
     return c.astype({16: np.uint16, 32: np.uint32}[WIDTH[kind_d]])
 
 
@@ -97,7 +98,7 @@ def _as_halves(a, b, c, kinds: tuple, bits: int) -> np.ndarray:
     for half in range(2):
         ks = [k for k in range(a.shape[1]) if k % 4 // 2 == half]
         halves = ("f16", "f16", kind_d)
-        total = _then(total, _sum(a[:, ks], b[ks], total, halves, bits, FRACTION[kind_d]), kind_d)
+        total = _then(total, one_sum(a[:, ks], b[ks], total, halves, bits, FRACTION[kind_d]), kind_d)
     (s, e), (sc, ec) = parts(total, kind_d), parts(c, kind_d)
     least = np.minimum(e, ec)
     both = [[int(x) << int(up) for x, up in zip(v.ravel(), (w - least).ravel())] for v, w in ((s, e), (sc, ec))]

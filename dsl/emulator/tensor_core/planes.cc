@@ -139,6 +139,7 @@ struct Products {
   Floats float_product(int k) const { return a[k] * of_b(k); }
   Ints exponent(int k) const { return exponents_a[k] + load<Ints>(exponents_b + n * k); }
   Floats factor(Ints exponent) const { return float_power(exponent); }
+  const Products &unscaled() const { return *this; }
 };
 
 struct Planes {
@@ -156,13 +157,14 @@ struct Planes {
 };
 
 // The same if both operands have one scale for all k, a power of two or a NaN.
-struct ScaledProducts : Products {
+struct ScaledProducts {
+  Products of;
   Floats significand;
   Ints shift;
-  ScaledProducts(const Products &of, const ScalePlanes &scales, u32 row, u32 column)
-      : Products(of), significand(scales.significands(row, column, 0)), shift(scales.exponents(row, column, 0)) {}
-  Doubles product(int k) const { return Products::product(k) * to<Doubles>(significand) * power(shift); }
-  Ints exponent(int k) const { return Products::exponent(k) + shift; }
+  const Products &unscaled() const { return of; }
+  Doubles product(int k) const { return of.product(k) * to<Doubles>(significand) * power(shift); }
+  Floats float_product(int k) const { return of.float_product(k); }
+  Ints exponent(int k) const { return of.exponent(k) + shift; }
   Floats factor(Ints exponent) const { return float_power(smaller(larger(exponent + shift, -126), 127)); }
 };
 
@@ -181,10 +183,7 @@ template <Sum S, class Of> [[gnu::noinline]] void double_sum(const Of &of, float
 template <Sum S, class Of> [[gnu::always_inline]] inline Floats float_sum(const Of &of, Floats start, Ints greatest) {
   greatest = smaller(larger(greatest, LEAST), MOST);
   Floats scale = float_power(S.fraction_bits - greatest), factor = of.factor(S.fraction_bits - greatest);
-  Ints total = 0;
-  UNROLLED
-  for (int k = 0; k < S.terms; ++k) total += to<Ints>(of.float_product(k) * factor);
-  Doubles whole = to<Doubles>(total) + to<Doubles>(to<Ints>(start * scale));
+  Doubles whole = added<S>(to<Ints>(start * scale), [&](int k) { return to<Ints>(of.float_product(k) * factor); });
   Floats back = float_power(greatest - S.fraction_bits);
   if (S.result == Result::F16) return to_half(whole * to<Doubles>(back));
   Ints kept = toward_zero(whole).bits;
@@ -210,7 +209,7 @@ template <Sum S, class Of> [[gnu::always_inline]] inline void sum(const Of &of, 
   for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
   Ints outside = greatest<LEAST | greatest> MOST;
   bool in_doubles = special | (shift != 0);
-  if (in_doubles || (any(outside) && any(outside & some_term<S>(of, start)))) double_sum<S>(of, d, shift);
+  if (in_doubles || (any(outside) && any(outside & some_term<S>(of.unscaled(), start)))) double_sum<S>(of, d, shift);
   else store(d, float_sum<S>(of, start, greatest));
 }
 
@@ -226,8 +225,9 @@ template <Sum S> [[gnu::noinline]] void sums(const Planes &p, const Matrix &matr
 
 template <Sum S> [[gnu::noinline]] void scaled_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
   each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
-    const ScaledProducts of(p.products<S>(row, column), scales, row, column);
-    sum<S>(of, d, p.special || any(of.significand != of.significand), 0);
+    const Floats significand = scales.significands(row, column, 0);
+    const ScaledProducts of{p.products<S>(row, column), significand, scales.exponents(row, column, 0)};
+    sum<S>(of, d, p.special || any(significand != significand), 0);
   });
 }
 

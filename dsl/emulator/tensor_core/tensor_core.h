@@ -180,15 +180,27 @@ template <Sum S> [[gnu::always_inline]] inline Start start_of(Floats values) {
   return {to<Doubles>(values), exponents(values, S.least())};
 }
 
+// The start and `term(k)` of each k added: 16 terms of 25 fraction bits fit in 32 bits together.
+template <Sum S, class Term> [[gnu::always_inline]] inline Doubles added(Ints start, Term term) {
+  constexpr int together = 16;
+  Doubles total = to<Doubles>(start);
+  UNROLLED
+  for (int first = 0; first < S.terms; first += together) {
+    Ints part = 0;
+    UNROLLED
+    for (int k = first; k < min(first + together, S.terms); ++k) part += term(k);
+    total += to<Doubles>(part);
+  }
+  return total;
+}
+
 // A sum whose operands are finite. `of` has the products and their exponents by k.
 template <Sum S, class Products> [[gnu::always_inline]] inline Floats finite_sum(const Products &of, Start start) {
-  Ints greatest = start.exponent, total = 0;
+  Ints greatest = start.exponent;
   UNROLLED
   for (int k = 0; k < S.terms; ++k) greatest = larger(greatest, of.exponent(k));
   Doubles scale = power(S.fraction_bits - greatest);
-  UNROLLED
-  for (int k = 0; k < S.terms; ++k) total += truncated(of.product(k), scale);
-  Doubles whole = to<Doubles>(total) + to<Doubles>(truncated(start.value, scale));
+  Doubles whole = added<S>(truncated(start.value, scale), [&](int k) { return truncated(of.product(k), scale); });
   Doubles value = whole * power(greatest - S.fraction_bits);
   if (S.result == Result::F16) return to_half(value);
   Ints bits = toward_zero(value).bits;

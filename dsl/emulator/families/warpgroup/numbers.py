@@ -29,7 +29,7 @@ class WgmmaArea(ctypes.Structure):
 
 
 class wgmma:
-    """The parts of `form` of a WgmmaArea above n / 8: the kinds of A and B (tensor_core/numbers.py) and D, then flags."""
+    """The parts of `form` of a WgmmaArea above n / 8: the kinds of A and B (operand_kind) and D, then flags."""
 
     D_F32, D_F16, D_S32 = range(3)
     A_SHIFT, B_SHIFT, D_SHIFT = 8, 12, 16
