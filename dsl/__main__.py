@@ -258,8 +258,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         type=_gpu_model,
         default=variables.value(variables.GPU_MODEL) or None,
-        help="the GPU whose tensor cores the emulator computes as: h100, a100, l40s, ...; default: h100 "
-        "(also: GPU_REPRO_GPU_MODEL=a100)",
+        help="the GPU that the emulator is: h100, a100, l40s, ... (how their tensor cores compute), b200, b300, rtx5090"
+        "; default: h100, or the one that the program is built for (also: GPU_REPRO_GPU_MODEL=b200)",
     )
     parser.add_argument(
         "--timeout",

@@ -1,4 +1,4 @@
-// The device: a Hopper GPU to programs that ask.  CUDA driver API: device management.
+// The device: an H100 to programs that ask, or the model of Blackwell that is chosen.  CUDA driver API: device management.
 #include "device.h"
 
 #include <stdio.h>
@@ -22,6 +22,26 @@ bool is_hidden() {
 }
 
 }  // namespace
+
+const char *gpu_model() {
+  const char *name = getenv("GPU_REPRO_GPU_MODEL");
+  return name ? name : "";
+}
+
+int attribute(u32 which) {
+  const char *model = gpu_model();
+#define ATTRIBUTE(which, value)
+#define MODEL_ATTRIBUTE(name, number, value) \
+  if (which == number && !strcmp(model, #name)) return value;
+#define NUMBER(name, value)
+#include "device.inc"
+#undef NUMBER
+#undef MODEL_ATTRIBUTE
+#undef ATTRIBUTE
+  return attribute_of_h100(which);
+}
+
+u32 most_cluster_blocks() { return capability() >= 120 ? PORTABLE_CLUSTER_BLOCKS : MOST_CLUSTER_BLOCKS; }
 
 int device_count() { return is_hidden() && !is_in_process() ? 0 : 1; }
 
@@ -54,8 +74,8 @@ API(cuDeviceGetName)(char *name, int room, int device) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);
   REFUSE_IF(!name || room < 1, INVALID_VALUE);
-  const char *model = getenv("GPU_REPRO_GPU_MODEL");
-  if (model && *model) snprintf(name, (size_t)room, "PTX emulator (%s)", model);
+  const char *model = gpu_model();
+  if (*model) snprintf(name, (size_t)room, "PTX emulator (%s)", model);
   else snprintf(name, (size_t)room, "PTX emulator");
   return SUCCESS;
 }
@@ -90,7 +110,7 @@ API(cuDeviceComputeCapability)(int *major, int *minor, int device) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);
   REFUSE_IF(!major || !minor, INVALID_VALUE);
-  *major = attribute(75), *minor = attribute(76);
+  *major = attribute(CAPABILITY), *minor = attribute(CAPABILITY + 1);
   return SUCCESS;
 }
 

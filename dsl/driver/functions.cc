@@ -32,7 +32,7 @@ int attribute_of(const Function *function, u32 which) {
     case STATIC_SMEM: return (int)function->static_smem_bytes;
     case REGISTERS: return SAID_REGISTERS;
     case PTX_VERSION:
-    case BINARY_VERSION: return 90;
+    case BINARY_VERSION: return (int)capability();
     case DYNAMIC_SMEM: return (int)dynamic_smem_bytes(function);
     case CARVEOUT: return -1;
     case CLUSTER_SET: return function->cluster[0] != 0;
@@ -53,7 +53,7 @@ Result get_attribute(int *value, u32 which, Function *function) {
 Result set_attribute(Function *function, u32 which, int value) {
   if (!of<Function>(function)) return INVALID_HANDLE;
   if (which < DYNAMIC_SMEM || which >= SETTINGS || which == CLUSTER_SET) return INVALID_VALUE;
-  if (which == DYNAMIC_SMEM && (value < 0 || (u32)value + function->static_smem_bytes > MOST_SMEM_BYTES))
+  if (which == DYNAMIC_SMEM && (value < 0 || (u32)value + function->static_smem_bytes > number_of(MOST_SMEM_BYTES)))
     return INVALID_VALUE;
   function->is_set[which] = true, function->settings[which] = value;
   return SUCCESS;
@@ -68,10 +68,10 @@ u32 dynamic_smem_bytes(const Function *function) {
 
 u32 blocks_per_sm(const Function *function, u32 threads, u64 smem_bytes) {
   u64 total = function->static_smem_bytes + smem_bytes;
-  if (!threads || threads > MAX_THREADS || total > MOST_SMEM_BYTES) return 0;
-  u32 by_threads = SM_THREADS / (u32)round_up(threads, WARP);
-  u32 by_smem = (u32)(SM_SMEM_BYTES / (total + RESERVED_SMEM_BYTES));
-  return least(least(by_threads, by_smem), SM_BLOCKS);
+  if (!threads || threads > MAX_THREADS || total > number_of(MOST_SMEM_BYTES)) return 0;
+  u32 by_threads = number_of(SM_THREADS) / (u32)round_up(threads, WARP);
+  u32 by_smem = (u32)(number_of(SM_SMEM_BYTES) / (total + RESERVED_SMEM_BYTES));
+  return least(least(by_threads, by_smem), number_of(SM_BLOCKS));
 }
 
 }  // namespace driver
@@ -183,7 +183,7 @@ API(cuOccupancyMaxPotentialBlockSize)(int *grid, int *block, Function *function,
   if (limit > 0) most = least(most, (u32)limit);
   for (u32 threads = most; threads;) {
     u32 blocks = blocks_per_sm(function, threads, smem_of ? smem_of((int)threads) : smem_bytes);
-    if (blocks * threads > best) best = blocks * threads, *block = (int)threads, *grid = (int)(blocks * SMS);
+    if (blocks * threads > best) best = blocks * threads, *block = (int)threads, *grid = (int)(blocks * number_of(SMS));
     u32 lower = threads % WARP ? threads - threads % WARP : threads - least(WARP, threads);
     threads = lower;
   }
@@ -199,8 +199,8 @@ API(cuOccupancyAvailableDynamicSMemPerBlock)(u64 *nbytes, Function *function, in
   ENTER_CONTEXT;
   REFUSE_IF(!of<Function>(function), INVALID_HANDLE);
   REFUSE_IF(!nbytes || blocks < 1 || threads < 1, INVALID_VALUE);
-  u32 room = SM_SMEM_BYTES / (u32)blocks, taken = RESERVED_SMEM_BYTES + function->static_smem_bytes;
-  *nbytes = room > taken ? least(room - taken, MOST_SMEM_BYTES - function->static_smem_bytes) : 0;
+  u32 room = number_of(SM_SMEM_BYTES) / (u32)blocks, taken = RESERVED_SMEM_BYTES + function->static_smem_bytes;
+  *nbytes = room > taken ? least(room - taken, number_of(MOST_SMEM_BYTES) - function->static_smem_bytes) : 0;
   return SUCCESS;
 }
 
@@ -208,7 +208,7 @@ API(cuOccupancyMaxPotentialClusterSize)(int *blocks, Function *function, const L
   ENTER_CONTEXT;
   REFUSE_IF(!of<Function>(function), INVALID_HANDLE);
   REFUSE_IF(!blocks, INVALID_VALUE);
-  *blocks = function->is_set[NON_PORTABLE] && function->settings[NON_PORTABLE] ? MOST_CLUSTER_BLOCKS
+  *blocks = function->is_set[NON_PORTABLE] && function->settings[NON_PORTABLE] ? most_cluster_blocks()
                                                                                : PORTABLE_CLUSTER_BLOCKS;
   return SUCCESS;
 }
@@ -220,6 +220,6 @@ API(cuOccupancyMaxActiveClusters)(int *clusters, Function *function, const Launc
   Shape shape;
   if (Result bad = shape_of(*config, &shape)) return bad;
   u32 blocks = blocks_per_sm(function, shape.block[0] * shape.block[1] * shape.block[2], shape.smem_bytes);
-  *clusters = (int)(blocks * SMS / (shape.cluster[0] * shape.cluster[1] * shape.cluster[2]));
+  *clusters = (int)(blocks * number_of(SMS) / (shape.cluster[0] * shape.cluster[1] * shape.cluster[2]));
   return SUCCESS;
 }

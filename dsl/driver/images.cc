@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "device.h"
+
 namespace driver {
 namespace {
 
@@ -9,7 +11,6 @@ constexpr u32 WRAPPER = 0x466243B1, FAT_BINARY = 0xBA55ED50, ELF = 0x464C457F;
 constexpr u16 PTX = 1;
 constexpr u64 LZ4_FLAG = 0x2000, ZSTD_FLAG = 0x8000;
 constexpr u64 LINKED_FLAG = 1ull << 62;  // our own: every PTX of the fat binary belongs to the program
-constexpr u32 CAPABILITY = 90;
 
 struct Wrapper {
   u32 magic, version;
@@ -50,7 +51,7 @@ bool add_best(const u8 *image, Vector<Part> *parts) {
   while (at + sizeof(Entry) <= end) {
     const Entry *entry = (const Entry *)at;
     at += entry->header_bytes + entry->payload_bytes;
-    if (entry->kind != PTX || entry->capability > CAPABILITY) continue;
+    if (entry->kind != PTX || entry->capability > capability()) continue;
     has_some = true;
     if (entry->flags & LINKED_FLAG) parts->add(part_of(entry));
     else if (!best || entry->capability >= best->capability) best = entry;
@@ -61,11 +62,12 @@ bool add_best(const u8 *image, Vector<Part> *parts) {
 
 Result refuse(const char *what) {
   tell(
-      "%s holds machine code of a GPU and no PTX for sm_90 or less, and only PTX runs here; fix: build PTX into it: "
+      "%s holds machine code of a GPU and no PTX for sm_%u or less, and only PTX runs here; fix: build PTX into it: "
       "nvcc "
-      "-gencode arch=compute_90,code=compute_90 (or NVCC_APPEND_FLAGS with that), CUPY_COMPILE_WITH_PTX=1 for CuPy, "
-      "compile(\"ptx\") for cuda.core, TRITON_PTXAS_PATH and TRITON_PTXAS_BLACKWELL_PATH for Triton",
-      what);
+      "-gencode arch=compute_%u,code=compute_%u (or NVCC_APPEND_FLAGS with that), CUPY_COMPILE_WITH_PTX=1 for CuPy, "
+      "compile(\"ptx\") for cuda.core, TRITON_PTXAS_PATH and TRITON_PTXAS_BLACKWELL_PATH for Triton; "
+      "GPU_REPRO_GPU_MODEL=b200 (b300, rtx5090) runs a program for Blackwell",
+      what, capability(), capability(), capability());
   return NO_BINARY;
 }
 
@@ -99,7 +101,7 @@ u8 *linked_image(Vector<Bytes> &texts, u64 *nbytes) {
   for (Bytes &each : texts) {
     Entry entry = {};
     entry.kind = PTX, entry.version = 0x101, entry.header_bytes = sizeof entry, entry.payload_bytes = each.count;
-    entry.capability = CAPABILITY, entry.flags = LINKED_FLAG, entry.raw_bytes = each.count;
+    entry.capability = capability(), entry.flags = LINKED_FLAG, entry.raw_bytes = each.count;
     memcpy(at, &entry, sizeof entry);
     memcpy(at + sizeof entry, each.data, each.count);
     at += sizeof entry + each.count;

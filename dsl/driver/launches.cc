@@ -89,7 +89,7 @@ Result check(const Function *function, const Shape &shape) {
   if (is_in_process()) return SUCCESS;  // the device has better words
   if (Result bad = check_extents(function, BLOCK, shape.block, 2)) return bad;
   if (Result bad = check_extents(function, GRID, shape.grid, 5)) return bad;
-  if (cluster > MOST_CLUSTER_BLOCKS) return INVALID_CLUSTER_SIZE;
+  if (cluster > most_cluster_blocks()) return INVALID_CLUSTER_SIZE;
   for (u32 i = 0; i < 3; ++i)
     if (shape.grid[i] % shape.cluster[i]) return INVALID_CLUSTER_SIZE;
   return SUCCESS;

@@ -17,7 +17,7 @@ NOTES_HELP = (
     "note barriers, fences and waits that nothing in this run needs: the emulator leaves each out, and runs the kernel "
     "again, for a minute a case at most"
 )
-GPU_MODEL_HELP = "compute as the tensor cores of this GPU do: h100 (default), a100, l40s ... (or GPU_REPRO_GPU_MODEL)"
+GPU_MODEL_HELP = "the GPU that the emulator is: h100 (default), a100, l40s, b200 ... (or GPU_REPRO_GPU_MODEL)"
 PERTURB_HELP = (
     "run each case N times more, under the delays that the seeds 1 to N put into its PTX, and count its answers: a "
     "race that changes values shows two"

@@ -133,6 +133,10 @@ def test_machine_code_alone_is_refused_with_the_fix(run, tmp_path):
       TELL(cuModuleLoad(&module, "{tmp_path}/k.cubin")); TELL(cuModuleLoad(&module, "{tmp_path}/k.fatbin"));
     """)  # fmt: skip
     assert text.count('"): 209\n') == 2 and text.count("fix: build PTX into it: nvcc -gencode") == 2
+    text = run(CONTEXT + f"""
+      CHECK(cuModuleLoad(&module, "{tmp_path}/k.fatbin")); function = function_of(module, "add_one"); {LAUNCH}
+    """, GPU_REPRO_GPU_MODEL="b200")  # fmt: skip
+    assert text == "from 42\n42 42\n"
 
 
 PLACES = ["/usr/local/cuda/lib64", "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dsl.launch.devices import emulated
+from dsl import gpu_models
 from harness.claim.repro_file import DEFAULT_GPU_MODEL
 from harness.cli import main
 from harness.comparison import golden
@@ -122,4 +122,4 @@ def test_hardware_is_held_to_the_answer_of_its_model(write):
 def test_the_default_is_one():
     from dsl.emulator.tensor_core import tensor_core
 
-    assert emulated.DEFAULT_GPU_MODEL == DEFAULT_GPU_MODEL == tensor_core.DEFAULT_GPU_MODEL
+    assert gpu_models.DEFAULT == DEFAULT_GPU_MODEL == tensor_core.DEFAULT_GPU_MODEL

@@ -4,7 +4,7 @@ import pytest
 
 from dsl.core.errors import DSLUserCodeError
 from dsl.launch import session
-from dsl.launch.devices.torch_mapping.torch_cuda import PROPERTIES
+from dsl.launch.devices.torch_mapping.torch_cuda import properties_of
 from dsl.launch.hardware_info import HardwareInfo
 
 
@@ -15,9 +15,10 @@ def emulator():
 
 
 def test_it_reports_the_same_as_torch():
-    info = HardwareInfo()
-    assert info.get_device_multiprocessor_count() == PROPERTIES["multi_processor_count"]
-    assert info.get_l2_cache_size_in_bytes() == PROPERTIES["L2_cache_size"]
+    info, device = HardwareInfo(), session.current().device
+    properties = properties_of(device.name, device.limits)
+    assert info.get_device_multiprocessor_count() == properties["multi_processor_count"]
+    assert info.get_l2_cache_size_in_bytes() == properties["L2_cache_size"]
 
 
 def test_a_cluster_has_blocks():

@@ -21,6 +21,7 @@ from dsl.emulator.faults import Fault
 from dsl.emulator.machine import context, native
 from dsl.emulator.machine.memory import Allocation, Memory
 from dsl.emulator.machine.numbers import calls
+from dsl.gpu_models import GpuModel
 
 if TYPE_CHECKING:
     from dsl.emulator.check.accesses import Accesses
@@ -29,11 +30,9 @@ if TYPE_CHECKING:
     from dsl.emulator.execute.decisions import Decisions
 
 MAX_STATIC_SMEM_BYTES = 48 * 1024  # of a block's own .shared variables, on any GPU
-MAX_SMEM_BYTES = 227 * 1024  # a block on sm_90; PTX ISA and CUDA guide, compute capabilities
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-# An H100: multiprocessors, and threads, blocks and shared memory of each.
-SMS, SM_THREADS, SM_BLOCKS, SM_SMEM_BYTES, RESERVED_SMEM_BYTES = 132, 2048, 32, 228 * 1024, 1024
+RESERVED_SMEM_BYTES = 1024  # that each block has besides
 MAX_KNOWN = 4096  # shapes of launches that are not checked again
 LONG_S = 10  # after which somebody may want to know that a launch still runs
 SHORT = 1 << 20  # PTX instructions in all: without loops at most a few milliseconds
@@ -88,7 +87,7 @@ def launch(
         kept.close()
     was_launched = shape in program.launched
     if not was_launched:
-        _check_shape(entry, grid, block, cluster, params, smem_bytes)
+        _check_shape(entry, grid, block, cluster, params, smem_bytes, program.limits)
         if len(program.launched) < MAX_KNOWN:
             program.launched.add(shape)
     prepared = _Launch(
@@ -117,23 +116,23 @@ def launch(
         prepared.run()
 
 
-def check_shape(entry: Entry, grid, block, cluster, params, smem_bytes: int) -> None:
-    """Raise ValueError for a launch that no GPU would accept."""
-    _check_shape(entry, grid, block, _cluster(entry, cluster), params, smem_bytes)
+def check_shape(entry: Entry, grid, block, cluster, params, smem_bytes: int, limits: GpuModel) -> None:
+    """Raise ValueError for a launch that a GPU with these limits would not accept."""
+    _check_shape(entry, grid, block, _cluster(entry, cluster), params, smem_bytes, limits)
 
 
 def _cluster(entry: Entry, cluster):
     return entry.cluster if entry.cluster and math.prod(cluster) == 1 else cluster
 
 
-def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
+def _check_shape(entry, grid, block, cluster, params, smem_bytes, limits) -> None:
     for name, value, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
         if len(value) != 3 or any(not 1 <= v <= m for v, m in zip(value, most)):
             raise ValueError(f"{name}={tuple(value)} is outside (1, 1, 1) to {most}")
     if math.prod(block) > context.MAX_THREADS:
         raise ValueError(f"block={tuple(block)} has {math.prod(block)} threads; a block has at most 1024")
-    if len(cluster) != 3 or any(v < 1 for v in cluster) or math.prod(cluster) > context.MAX_CLUSTER:
-        raise ValueError(f"cluster={tuple(cluster)}: a cluster has 1 to {context.MAX_CLUSTER} blocks")
+    if len(cluster) != 3 or any(v < 1 for v in cluster) or math.prod(cluster) > limits.most_cluster:
+        raise ValueError(f"cluster={tuple(cluster)}: a cluster has 1 to {limits.most_cluster} blocks")
     if any(whole % part for whole, part in zip(grid, cluster)):
         raise ValueError(f"cluster={tuple(cluster)} does not divide grid={tuple(grid)}")
     if entry.cluster is not None and tuple(cluster) != tuple(entry.cluster):
@@ -149,21 +148,21 @@ def _check_shape(entry, grid, block, cluster, params, smem_bytes) -> None:
             f"static shared memory of a block must be at most {MAX_STATIC_SMEM_BYTES} bytes, got "
             f"{entry.static_smem_bytes}; use dynamic shared memory (`.extern .shared`) for more"
         )
-    if entry.static_smem_bytes + smem_bytes > MAX_SMEM_BYTES:
+    if entry.static_smem_bytes + smem_bytes > limits.smem_bytes:
         raise ValueError(
             f"{entry.static_smem_bytes} static + {smem_bytes} dynamic bytes of shared memory; "
-            f"a block has at most {MAX_SMEM_BYTES}"
+            f"a block has at most {limits.smem_bytes}"
         )
     sizes = [p.size_bytes for p in entry.params]
     if [len(p) for p in params] != sizes:
         raise ValueError(f"`{entry.name}` takes parameters of {sizes} bytes, got {[len(p) for p in params]}")
 
 
-def resident_blocks(block: tuple[int, int, int], smem_bytes: int) -> int:
-    """How many blocks of a shape can wait for each other: those an H100 holds at once (registers aside)."""
-    threads = min(-(-max(math.prod(block), 1) // 32) * 32, SM_THREADS)
-    per_sm = min(SM_BLOCKS, SM_THREADS // threads, SM_SMEM_BYTES // (smem_bytes + RESERVED_SMEM_BYTES))
-    return SMS * per_sm
+def resident_blocks(block: tuple[int, int, int], smem_bytes: int, limits: GpuModel) -> int:
+    """How many blocks of a shape can wait for each other: those that the GPU holds at once (registers aside)."""
+    threads = min(-(-max(math.prod(block), 1) // 32) * 32, limits.sm_threads)
+    by_smem = limits.sm_smem_bytes // (smem_bytes + RESERVED_SMEM_BYTES)
+    return limits.multiprocessors * min(limits.sm_blocks, limits.sm_threads // threads, by_smem)
 
 
 def _permutation(blocks: int, chosen: random.Random) -> tuple[int, int]:
@@ -378,7 +377,7 @@ class _Launch:
         """For the blocks a worker begins while others of its only poll memory; 0 when no more fit. Never raises."""
         try:
             if self.shared.halt or len(self.slots) + self.cluster_blocks > resident_blocks(
-                self.block, self.smem_static + self.smem_dynamic
+                self.block, self.smem_static + self.smem_dynamic, self.program.limits
             ):
                 return 0
             slot, first = self.add_slot(), context.Context.from_address(worker)

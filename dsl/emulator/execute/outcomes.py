@@ -94,7 +94,7 @@ class Outcomes:
         most: int | None = 20_000,
         gpu_of: Callable[[int], int] = lambda block: 0,
     ):
-        _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes)
+        _check_shape(program.entries[entry_name], grid, block, cluster, params, smem_bytes, program.limits)
         self.threads = math.prod(grid) * math.prod(block)
         if self.threads > MOST_THREADS:
             raise ValueError(

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dsl import gpu_models
 from dsl.emulator.execute import heap, object_code
 from dsl.emulator.execute.code import Code, Entry, Param
 from dsl.emulator.execute.variables import Variables
@@ -67,6 +68,7 @@ class Program:
 
     def _begin(self, ptx: str, gpu_model: str) -> None:
         self.ptx, self.gpu_model, self.tensor_core = ptx, gpu_model, tensor_core.of_gpu(gpu_model)
+        self.limits = gpu_models.limits_of(gpu_model)
         self.sha256, self.uses_heap = _digest(ptx, gpu_model), "malloc" in ptx
         self._code: dict[tuple[str, bool, tuple], Code] = {}
         self._seeded: dict[tuple[str, tuple], Code] = {}

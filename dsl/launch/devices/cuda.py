@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from dsl import gpu_models
 from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch.devices import native_launch
 from dsl.launch.devices.protocol import INVALID_LAUNCH, Device, DeviceError, DeviceMissing, Launch
@@ -235,7 +236,6 @@ class Cuda(Device):
         """Why this driver or this GPU cannot take the PTX, where versions tell."""
         messages = []
         version = re.search(r"^\.version\s+(\d+)\.(\d+)", ptx, re.MULTILINE)
-        target = re.search(r"^\.target\s+sm_(\d+)([af]?)", ptx, re.MULTILINE)
         has = self.cuda_version
         if version and cuda_for_ptx(needs := (int(version[1]), int(version[2]))) > has:
             needs_cuda, last = cuda_for_ptx(needs), ptx_of_cuda(has)
@@ -244,14 +244,7 @@ class Cuda(Device):
                 "{}.{} and takes PTX up to {}.{}\nfix: update the NVIDIA driver, or compile for an older "
                 "target: --gpu-arch".format(*needs, *needs_cuda, *has, *last)
             )
-        mine = int(re.sub(r"\D", "", self.arch))
-        if target and (int(target[1]) > mine or (target[2] == "a" and int(target[1]) != mine)):
-            only = "alone" if target[2] == "a" else "and later"
-            messages.append(
-                f"the PTX is for sm_{target[1]}{target[2]} {only}, but this GPU is sm_{mine}\nfix: compile for "
-                f"it: --gpu-arch {self.arch}"
-            )
-        return messages
+        return [*messages, *filter(None, [gpu_models.refusal(ptx, self.arch)])]
 
     def launch(self, program: Any, entry: str, launch: Launch, params: Sequence[bytes]) -> None:
         self.begin()

@@ -6,11 +6,12 @@ import atexit
 import ctypes
 import functools
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dsl import environment_variables as variables, native_library
+from dsl import environment_variables as variables, gpu_models, native_library
 from dsl.core.trace import COOPERATIVE, PROGRAMMATIC
 from dsl.launch import disk_cache, tilelang_programs, triton_variables
 from dsl.launch.devices import native_launch
@@ -28,24 +29,31 @@ if TYPE_CHECKING:
 
 
 CHECKS = ("race", "undefined")
-DEFAULT_GPU_MODEL = "h100"  # as in tensor_core, which takes long to import
 
 
 class Emulated(Device):
-    """PTX run on this CPU; a Hopper to programs that ask. Raises native_library.BuildError where its C++ cannot run."""
+    """PTX run on this CPU; an H100 to programs that ask, or the model of Blackwell that is chosen. Raises
+    native_library.BuildError where its C++ cannot run."""
 
-    kind, arch = "emulator", "sm_90a"
+    kind = "emulator"
     capsules_say_cuda = False  # whether DLPack capsules of mapped tensors name a CUDA device
 
     def __init__(self):
         native_library.here()
         self._undo_torch = None
+        self._undo_variables: Callable[[], None] = lambda: None
         self._earlier: dict[int, Any] = {}  # by stream, of its last launch if the next one may overlap it
         self._seed = self._launches = 0
         self._decisions: emulator.Decisions | None = None
         self.orders: Orders | None = None  # while launches are noted
         self._checks = checks_of(variables.value(variables.CHECK))
         self.gpu_model = _gpu_model(variables.value(variables.GPU_MODEL))
+        self._is_model_chosen = bool(variables.value(variables.GPU_MODEL))
+        if not self._is_model_chosen:
+            self.gpu_model = gpu_models.model_for(os.environ.get("CUTE_DSL_ARCH", ""))
+        self._of_modules: str | None = None  # of Blackwell, that the last module needed
+        self.limits = gpu_models.limits_of(self.gpu_model)
+        self.arch = self.limits.arch
         self._arrays: Any = None  # the Arrays of the run, where open results are followed
         self._kept: dict[str, frozenset] = {}  # by program: what of its machine code the disk cache has
         self.host_memory = HostMemory()
@@ -67,23 +75,28 @@ class Emulated(Device):
 
     def facts(self) -> dict:
         """The facts of every device, and `gpu_model`: the GPU whose arithmetic this one follows."""
-        about = {"kind": self.kind, "name": self._name(), "driver": None, "arch": self.arch}
-        return about | {"gpu_model": self.gpu_model or DEFAULT_GPU_MODEL}
+        model = self._of_modules or self.gpu_model
+        arch = gpu_models.limits_of(self._of_modules).arch if self._of_modules else self.arch
+        about = {"kind": self.kind, "name": _named(model), "driver": None, "arch": arch}
+        return about | {"gpu_model": model or gpu_models.DEFAULT}
 
-    def _name(self) -> str:
-        return f"PTX emulator ({self.gpu_model})" if self.gpu_model else "PTX emulator"
+    @property
+    def name(self) -> str:
+        return _named(self.gpu_model)
 
     @property
     def half_sums(self) -> tuple[int, int]:
         """How many products of halves the tensor cores sum at once, and the fraction bits that aligned terms keep."""
         from dsl.emulator.tensor_core import tensor_core
 
-        core = tensor_core.of_gpu(self.gpu_model or DEFAULT_GPU_MODEL)
+        core = tensor_core.of_gpu(self.gpu_model or gpu_models.DEFAULT)
         return (8 if core.splits else 16), core.fraction_bits
 
     def install(self) -> None:
         """Map torch's cuda device to host memory, and answer cuda.bindings."""
         if self._undo_torch is None:
+            if self.gpu_model:  # the driver's C++ reads it
+                self._undo_variables = variables.replaced({variables.GPU_MODEL: self.gpu_model})
             self._undo_torch = torch_cuda.install(self, self.capsules_say_cuda)
             self._undo_driver = _answer_driver_calls(self)
 
@@ -92,6 +105,8 @@ class Emulated(Device):
             self._undo_driver()
             self._undo_torch()
             self._undo_torch = None
+            self._undo_variables()
+        self._undo_variables: Callable[[], None] = lambda: None
 
     def schedule(self, seed: int) -> None:
         """Run blocks, warps and lanes of later launches in an order that the seed chooses; 0: as is fastest."""
@@ -213,7 +228,7 @@ class Emulated(Device):
         self.host_memory.reaction = reaction
 
     def load(self, ptx: str) -> emulator.Program:
-
+        self._check_target(ptx)
         if self.perturbation is not None:
             return self._load(self.delayed(ptx))
         disk = disk_cache.current()
@@ -231,19 +246,34 @@ class Emulated(Device):
             self._kept[program.sha256] = program.compiled
         return program
 
+    def _check_target(self, ptx: str) -> None:
+        """Raise DeviceError for a module of another architecture; tell of a model that the module chose."""
+        model = self._model_of(ptx)
+        refused = gpu_models.refusal(ptx, gpu_models.limits_of(model).arch)
+        if refused:
+            raise DeviceError("CUDA_ERROR_INVALID_PTX", refused)
+        if model in gpu_models.BLACKWELL and not self._is_model_chosen and model != self._of_modules:
+            self._of_modules = model
+            if self.announce is not None:
+                target = gpu_models.target_of(ptx)
+                self.announce(f"the program is built for {target} and runs on a {model}; --gpu-model chooses another")
+
+    def _model_of(self, ptx: str) -> str | None:
+        """The model that a module runs on: the chosen one, or one that has its .target."""
+        if self._is_model_chosen:
+            return self.gpu_model
+        return gpu_models.model_for(gpu_models.target_of(ptx)) or self.gpu_model
+
     def _load(self, ptx: str, stored: Callable[[], bytes | None] = lambda: None) -> emulator.Program:
         from dsl import emulator
 
-        return emulator.load(ptx, stored, **self._gpu())
-
-    def _gpu(self) -> dict[str, str]:
-        return {"gpu_model": self.gpu_model} if self.gpu_model else {}
+        return emulator.load(ptx, stored, self._model_of(ptx) or gpu_models.DEFAULT)
 
     def _key(self, ptx: str) -> bytes:
         """The key of a program's machine code in the disk cache."""
         from dsl import emulator
 
-        return b"emulator\0" + emulator.object_key(ptx, **self._gpu()).encode()
+        return b"emulator\0" + emulator.object_key(ptx, self._model_of(ptx) or gpu_models.DEFAULT).encode()
 
     def _keep(self, program: emulator.Program) -> None:
         """Put machine code that was made here into the disk cache, once every entry of the module has some."""
@@ -274,7 +304,9 @@ class Emulated(Device):
         self._check_resident(program, entry, launch)
         row = program.entries[entry]
         try:
-            emulator.check_shape(row, launch.grid, launch.block, launch.cluster, params, launch.smem_bytes)
+            emulator.check_shape(
+                row, launch.grid, launch.block, launch.cluster, params, launch.smem_bytes, program.limits
+            )
         except ValueError as error:
             raise _invalid(entry, error) from None
 
@@ -283,7 +315,7 @@ class Emulated(Device):
 
         if launch.flags & COOPERATIVE:
             smem_bytes = program.entries[entry].static_smem_bytes + launch.smem_bytes
-            blocks, most = math.prod(launch.grid), emulator.resident_blocks(launch.block, smem_bytes)
+            blocks, most = math.prod(launch.grid), emulator.resident_blocks(launch.block, smem_bytes, program.limits)
             if blocks > most:
                 raise DeviceError(
                     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
@@ -403,6 +435,10 @@ def _record(event: int, stream: int) -> None:
         raise DeviceError(status.name, "a launch has an event that is none")
 
 
+def _named(model: str | None) -> str:
+    return f"PTX emulator ({model})" if model else "PTX emulator"
+
+
 def _gpu_model(name: str) -> str | None:
     """The GPU whose tensor cores the emulator computes as; None: an H100. Raises DeviceMissing for an unknown one."""
     if not name:
@@ -413,7 +449,7 @@ def _gpu_model(name: str) -> str | None:
         tensor_core.of_gpu(name)
     except ValueError as error:
         raise DeviceMissing(str(error)) from None
-    return None if name == DEFAULT_GPU_MODEL else name
+    return None if name == gpu_models.DEFAULT else name
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from dsl import gpu_models
 from dsl.exceptions import KernelFault, OutcomeError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Device:
 
     kind: str  # "emulator" | "cuda"
     arch: str  # the target of kernels unless the program names another
+    limits = gpu_models.limits_of(gpu_models.DEFAULT)
 
     def facts(self) -> dict:
         """{"kind", "name", "driver", "arch"}, as the harness records it."""
@@ -179,11 +181,10 @@ class Device:
         raise NotImplementedError
 
     def multiprocessors(self) -> int:
-        """How many multiprocessors it has: as many as an H100 unless a device overrides this."""
-        return 132
+        return self.limits.multiprocessors
 
     def l2_cache_bytes(self) -> int:
-        return 50 << 20
+        return self.limits.l2_bytes
 
     # --- optional: launches by machine code, see native_launch --------------------------------------------------------
 

@@ -89,8 +89,9 @@ _kept = _Kept()
 _prepared: list[str] = []  # the kind of device this process imported the package for
 
 
-def prepare(kind: str) -> None:
-    """Import the package, set up for a device of this kind. Raises CompilerMissing; RuntimeError where it is too late.
+def prepare(kind: str, arch: str = "sm_90a") -> None:
+    """Import the package, set up for a device of this kind and architecture. Raises CompilerMissing; RuntimeError where
+    it is too late.
 
     A process that did this can fork; each child then calls `start`.
     """
@@ -111,7 +112,7 @@ def prepare(kind: str) -> None:
     if kind == "emulator":
         settings |= {
             "CUTE_DSL_LIBS": _library(),
-            "CUTE_DSL_ARCH": os.environ.get("CUTE_DSL_ARCH") or "sm_90a",
+            "CUTE_DSL_ARCH": os.environ.get("CUTE_DSL_ARCH") or arch,
             "TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API": "1",  # tensors pass through __dlpack__, which is mapped
             "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1",
         }
@@ -270,7 +271,7 @@ def start(kind: str | None = None) -> NvidiaSession:
     version()
     session.stop()
     device = choose(kind)
-    prepare(device.kind)
+    prepare(device.kind, device.arch)
     run = NvidiaSession(device, folder=_kept.start())
     if device.kind == "emulator":
         device.capsules_say_cuda = True

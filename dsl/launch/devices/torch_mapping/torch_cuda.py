@@ -18,6 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 from dsl import span
+from dsl.gpu_models import GpuModel
 from dsl.interrupts import undisturbed
 from dsl.launch.devices.torch_mapping import torch_compiler, torch_graphs, torch_ops, torch_streams
 from dsl.launch.devices.torch_mapping.torch_devices import names_cuda, of_device, of_known_device
@@ -25,34 +26,41 @@ from dsl.launch.devices.torch_mapping.torch_memory import Places, storage_key, t
 
 span.stands_for_python(__file__)
 
-CAPABILITY = (9, 0)
-PROPERTIES = {
-    "name": "PTX emulator",
-    "major": CAPABILITY[0],
-    "minor": CAPABILITY[1],
-    "multi_processor_count": 132,
-    "total_memory": 80 << 30,
-    "warp_size": 32,
-    "max_threads_per_multi_processor": 2048,
-    "max_threads_per_block": 1024,
-    "regs_per_multiprocessor": 65536,
-    "shared_memory_per_block": 48 << 10,
-    "shared_memory_per_multiprocessor": 228 << 10,
-    "shared_memory_per_block_optin": 227 << 10,
-    "L2_cache_size": 50 << 20,
-    "is_integrated": 0,
-    "is_multi_gpu_board": 0,
-    "gcnArchName": "",
-}
 CAPSULE_DEVICE_AT = 8  # the offset of a DLManagedTensor's DLDeviceType in bytes: after the data pointer
 
 
 class Memory(Protocol):
     """The device that mapped storages are registered with; see devices.protocol.Device."""
 
+    name: str
+    limits: GpuModel
+
     def register(self, address: int, nbytes: int, label: str) -> None: ...
     def unregister(self, address: int) -> None: ...
     def sync(self) -> None: ...
+
+
+def properties_of(name: str, limits: GpuModel) -> dict[str, Any]:
+    """The answer of torch.cuda.get_device_properties about a device."""
+    major, minor = limits.capability
+    return {
+        "name": name,
+        "major": major,
+        "minor": minor,
+        "multi_processor_count": limits.multiprocessors,
+        "total_memory": 80 << 30,
+        "warp_size": 32,
+        "max_threads_per_multi_processor": limits.sm_threads,
+        "max_threads_per_block": 1024,
+        "regs_per_multiprocessor": 65536,
+        "shared_memory_per_block": 48 << 10,
+        "shared_memory_per_multiprocessor": limits.sm_smem_bytes,
+        "shared_memory_per_block_optin": limits.smem_bytes,
+        "L2_cache_size": limits.l2_bytes,
+        "is_integrated": 0,
+        "is_multi_gpu_board": 0,
+        "gcnArchName": "",
+    }
 
 
 def install(device: Memory, capsules_say_cuda: bool = False) -> Callable[[], None]:
@@ -365,7 +373,7 @@ def _stand_ins(
     for owner in (torch.autograd, torch.autograd.graph):
         yield owner, "_engine_run_backward", run_backward
     stream = torch_streams.only_stream(torch, device)
-    properties = SimpleNamespace(**PROPERTIES)
+    properties = SimpleNamespace(**properties_of(device.name, device.limits))
     answers = {
         "is_available": True,
         "is_initialized": True,
@@ -373,7 +381,7 @@ def _stand_ins(
         "device_count": 1,
         "current_device": 0,
         "init": None,
-        "get_arch_list": ["sm_90"],
+        "get_arch_list": [device.limits.arch.rstrip("a")],
     }
     of_devices = {
         "set_device": None,
@@ -390,7 +398,7 @@ def _stand_ins(
     }
     of_known_devices = {
         "get_device_properties": properties,
-        "get_device_capability": CAPABILITY,
+        "get_device_capability": device.limits.capability,
         "get_device_name": properties.name,
     }
     for name, value in answers.items():

@@ -12,11 +12,14 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
+from dsl import gpu_models
 from dsl.launch.devices.torch_mapping import torch_cuda
 
 
 class Registry:
     """A device that remembers what was registered."""
+
+    name, limits = "a device", gpu_models.limits_of(gpu_models.DEFAULT)
 
     def __init__(self):
         self.live, self.syncs = {}, 0
@@ -171,8 +174,10 @@ def test_nothing_is_left_afterwards():
 def test_torch_is_mapped_when_it_is_imported_later():
     program = """if True:
         import sys
+        from dsl import gpu_models
         from dsl.launch.devices.torch_mapping import torch_cuda
         class Device:
+            name, limits = "a device", gpu_models.limits_of(gpu_models.DEFAULT)
             def register(self, *allocation): pass
             def unregister(self, address): pass
         undo = torch_cuda.install(Device())

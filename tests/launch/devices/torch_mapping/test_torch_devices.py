@@ -3,10 +3,13 @@
 import pytest
 import torch
 
+from dsl import gpu_models
 from dsl.launch.devices.torch_mapping import torch_cuda
 
 
 class Registry:
+    name, limits = "a device", gpu_models.limits_of(gpu_models.DEFAULT)
+
     def register(self, address, nbytes, label): ...
     def unregister(self, address): ...
     def sync(self): ...
