@@ -86,7 +86,8 @@ bool check_lanes(const Warp &warp, const Shape &shape, TensorPlace place, u32 co
   for (u32 lane = 0; lane < WARP; ++lane) {
     const u32 group = (place.lane() + (shape.rows() == 32 ? lane : 0)) / GROUP;
     const u32 column = place.column() + (halves && lane >= 16 ? step * shape.half : 0);
-    if (!check_lane(warp.ctx, {warp.base + lane, warp.site, warp.first.line, stores, group, column, width})) return false;
+    if (!check_lane(warp.ctx, {warp.base + lane, warp.site, warp.first.line, stores, group, column, width}))
+      return false;
   }
   return true;
 }
@@ -174,9 +175,8 @@ void emu_tensor_dealloc(Context *ctx, u32 base) {
 void emu_tensor_relinquish(Context *ctx, u32 base) { tensor_of(ctx).relinquish_site = ctx->wait_site[base] + 1; }
 
 void emu_tensor_ld(Context *ctx, u32 base) {
-  each_word(ctx, base, false, [](u32 &word, const u32 *cell, bool packs) {
-    word = packs ? (cell[0] & 0xFFFF) | cell[1] << 16 : *cell;
-  });
+  each_word(ctx, base, false,
+            [](u32 &word, const u32 *cell, bool packs) { word = packs ? (cell[0] & 0xFFFF) | cell[1] << 16 : *cell; });
 }
 
 void emu_tensor_st(Context *ctx, u32 base) {

@@ -14,6 +14,11 @@ using namespace tensor_fault;
 
 constexpr u32 LANES_A_BLOCK = tensor_memory::LANES, GROUP = tensor_memory::GROUP;
 
+constexpr u32 SCALED_ROWS = 32;  // whose scales are in one column, on a lane each
+
+// An address of scales; its highest two bits are for software.
+constexpr TensorPlace scale_place(u32 address) { return {address & ~(3u << 30)}; }
+
 // A product as its instruction descriptor and its operands tell of it.
 struct Product {
   Context *ctx;
@@ -27,6 +32,8 @@ struct Product {
   u32 halves = pair && m == 128 ? 2 : 1;              // of the columns of D, on lanes 64 further
   u32 size = kind == F16 ? 2 : kind == TF32 ? 4 : 1;  // of an element of A or B in memory, in bytes
   TensorPlace d{op.d}, a{(u32)op.a};
+  // of each row of A or B along K; none where there are no scales
+  u32 scales = kind == MXF8F6F4 ? 1 : !scaled ? 0 : op.form & BLOCK_16 ? 4 : 2;
 
   u32 field(u32 bit, u32 mask) const { return op.idesc >> bit & mask; }
 
@@ -47,6 +54,15 @@ struct Product {
       default: return field(bit, bit == 10 ? 3 : 7) != 1;
     }
   }
+
+  // Whether the byte at which the scales of A (from bit 29) or of B (from bit 4) begin may be one.
+  bool is_scale(u32 bit) const { return field(bit, 3) % scales == 0; }
+
+  bool is_scale_type() const { return field(23, 1) ? !(op.form & BLOCK_16) || kind == MXF4NVF4 : kind == MXF4NVF4; }
+
+  // The lane of the scales of a row of B: in the 2 x 2 layout of a pair each half of the columns has its own.
+  u32 lane_of_b(u32 row) const { return row % SCALED_ROWS + 64 * (row / (n / halves)); }
+  u32 column_of_b(u32 row) const { return row % (n / halves) / SCALED_ROWS; }
 
   bool is_shape() const {
     if (pair ? m != 128 && m != 256 : m != 128 && (m != 64 || scaled)) return false;
@@ -77,6 +93,10 @@ struct Product {
     if (wrong_type(10)) return 10;
     if (kind == I8 && field(13, 3)) return 13;
     if (packed && field(15, 3)) return 15;
+    if (scaled && !is_scale(4)) return 4;
+    if (scaled && !is_scale(29)) return 29;
+    if (scaled && !is_scale_type()) return 23;
+    if (scaled && field(31, 1)) return 31;
     if (!is_width()) return 17;
     if (!scaled && (field(23, 1) || field(29, 1))) return field(23, 1) ? 23 : 29;
     if (!is_shape()) return scaled ? 27 : 24;
@@ -149,6 +169,29 @@ void read_a(const Product &p, const Context *block, u8 *out) {
     __builtin_memcpy(out + row * ROW_BYTES, cells_of(block, p.lane(row, p.a.lane()), p.a.column()), ROW_BYTES);
 }
 
+// The scales of rows of A or of B in a block, `p.scales` bytes each. PTX ISA 9.7.16.10.7
+template <class Lane, class Column>
+void read_scales(const Product &p, const Context *block, u32 address, u32 first, u32 rows, Lane lane, Column column,
+                 u8 *out) {
+  const TensorPlace place = scale_place(address);
+  for (u32 row = 0; row < rows; ++row) {
+    const u8 *word = (const u8 *)cells_of(block, place.lane() + lane(row), place.column() + column(row));
+    __builtin_memcpy(out + row * p.scales, word + first, p.scales);
+  }
+}
+
+void read_scales_of_a(const Product &p, const Context *block, u8 *out) {
+  read_scales(
+      p, block, p.op.scale_a, p.field(29, 3), p.rows, [](u32 row) { return row % SCALED_ROWS; },
+      [](u32 row) { return row / SCALED_ROWS; }, out);
+}
+
+void read_scales_of_b(const Product &p, const Context *block, u8 *out) {
+  read_scales(
+      p, block, p.op.scale_b, p.field(4, 3), p.n, [&](u32 row) { return p.lane_of_b(row); },
+      [&](u32 row) { return p.column_of_b(row); }, out);
+}
+
 void read_b(const Product &p, u8 *out) {
   const u32 rows = p.n / p.blocks;
   for (u32 c = 0; c < p.blocks; ++c)
@@ -167,6 +210,8 @@ template <class Move> void each_part_of_d(const Product &p, u32 c, float *plane,
     }
 }
 
+constexpr u32 columns_for(u32 rows) { return (rows + SCALED_ROWS - 1) / SCALED_ROWS; }
+
 }  // namespace
 
 bool is_product_right(Context *ctx, const TensorOp &op) {
@@ -178,6 +223,8 @@ bool is_product_right(Context *ctx, const TensorOp &op) {
   const u32 lane = p.d.lane();
   if (lane && (p.pair || p.m != 64 || lane != 16)) return fault(LANE_OF_D, op.d, p.m);
   if (!are_allocated(p, op.d, p.n / p.halves)) return false;
+  if (p.scaled && !are_allocated(p, scale_place(op.scale_a).bits, columns_for(p.rows))) return false;
+  if (p.scaled && !are_allocated(p, scale_place(op.scale_b).bits, columns_for(p.n / p.halves))) return false;
   if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, ROW_BYTES / 4)
                          : !is_matrix_right(p, op.a, p.rows, p.field(15, 1)))
     return false;
@@ -188,6 +235,7 @@ void multiply(Context *ctx, const TensorOp &op) {
   const Product p{ctx, op};
   alignas(64) u8 raw_a[MOST_ROWS * ROW_BYTES], raw_b[MOST_COLUMNS * ROW_BYTES];
   alignas(64) float d[MOST_ROWS * MOST_COLUMNS];
+  u8 scales_a[MOST_ROWS * 4], scales_b[MOST_COLUMNS * 4];
   const bool halves = !p.scaled && p.kind != I8 && p.field(4, 3) == 0;
   read_b(p, raw_b);
   for (u32 c = 0; c < p.blocks; ++c) {
@@ -201,7 +249,11 @@ void multiply(Context *ctx, const TensorOp &op) {
       });
     const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0},
         b{raw_b, p.n, kind_of(p, 10), p.field(14, 1) != 0};
-    emu_multiply(a, b, {d, p.n}, {25, halves, p.field(3, 1) != 0, op.scale_d});
+    if (p.scaled) {
+      read_scales_of_a(p, p.block(c), scales_a);
+      read_scales_of_b(p, p.block(c), scales_b);
+      emu_multiply_scaled(a, b, {scales_a, scales_b, p.scales, !p.field(23, 1)}, {d, p.n});
+    } else emu_multiply(a, b, {d, p.n}, {25, halves, p.field(3, 1) != 0, op.scale_d});
     each_part_of_d(p, c, d, [&](const float *place, u32 *cells, u32 count) {
       for (u32 i = 0; i < count; ++i)
         if (halves) cells[i] = half_bits(Two(place[i])) & 0xFFFF;
@@ -224,11 +276,19 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
     }
     return true;
   };
+  auto scales = [&](Context *block, u32 address, u32 rows, u32 halves) {
+    const TensorPlace place = scale_place(address);
+    for (u32 group = 0; group < 2 * halves; ++group)
+      if (!touches.tensor(block, group % 2 + group / 2 * 4, place.column(), columns_for(rows), false)) return false;
+    return true;
+  };
   for (u32 c = 0; c < p.blocks; ++c) {
     Context *block = p.block(c);
     if (!matrix(block, op.b, p.n / p.blocks, p.field(16, 1))) return false;
     if (!p.in_tensor_memory && !matrix(block, op.a, p.rows, p.field(15, 1))) return false;
     if (p.in_tensor_memory && !lanes(block, p.a, 0, ROW_BYTES / 4, nullptr)) return false;
+    if (p.scaled && !scales(block, op.scale_a, p.rows, 1)) return false;
+    if (p.scaled && !scales(block, op.scale_b, p.n / p.halves, p.halves)) return false;
     for (u32 half = 0; half < p.halves; ++half)
       if (!lanes(block, p.d, 64 * half, p.n / p.halves, op.kept_lanes + 4 * c)) return false;
   }
