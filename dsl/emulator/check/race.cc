@@ -166,6 +166,7 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
     if (other.place() == own.place && !(other.kind() & ASYNC)) {
       lanes &= ~own.bit;
       if (lanes && !(other.kind() & WRITE) && ctx->exchanges) lanes = not_met(ctx, own.tid, lanes, other.label);
+      if (own.in_tensor_memory) lanes = 0;  // a warp loads, stores and waits there as one
     } else if (other.place() == own.place && is_queued(own.kind & other.kind())) lanes &= ~own.bit;
     if (own.stale && other.kind() & WRITE) lanes = other.lanes;
     bool ordered = !lanes;

@@ -380,6 +380,7 @@ class Mbarriers:
         slot, thread = work.slot, work.thread
         one.landed.append(work)
         one.turns.ends_late = True
+        one.arrived.add(slot.groups(scope.CLUSTER), execution_only(work.clock))
         other = one.turns.arrive(slot.block, thread, work.label, work.site, work.clock)
         if other is not None:
             self._lap(slot, Lap(thread, address, work.site, turns.ARRIVAL, *other))

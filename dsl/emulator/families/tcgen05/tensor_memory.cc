@@ -34,6 +34,13 @@ struct Warp {
     return true;
   }
 
+  // The address that it gave, of its own quarter: one of the first quarter counts as such, as examples of NVIDIA's
+  // compiler have it.
+  TensorPlace own(u32 quarter) const {
+    const TensorPlace given{first.address};
+    return {first.address + (given.lane() < QUARTER ? quarter << LANE_SHIFT : 0)};
+  }
+
   void give(u32 address) const {
     for (u32 tid = base; tid < base + WARP; ++tid) area_of(ctx, tid).address = address;
   }
@@ -100,8 +107,9 @@ template <class Move> void each_word(Context *ctx, u32 base, bool stores, Move m
   const u32 form = warp.first.form, count = form >> COUNT_SHIFT;
   const bool packs = form & PACKS;
   const Shape shape{form & (PACKS - 1), warp.first.columns};
-  const TensorPlace place{warp.first.address};
-  const u32 quarter = base / WARP % 4 * QUARTER, inside = place.lane() - quarter;
+  const u32 quarter = base / WARP % 4 * QUARTER;
+  const TensorPlace place = warp.own(quarter);
+  const u32 inside = place.lane() - quarter;
   if (inside >= QUARTER || inside + shape.rows() > QUARTER) {
     warp.fault(OTHER_QUARTER, warp.first.address, quarter);
     return;
