@@ -290,7 +290,8 @@ POINTERS = {
     "smem_valid": "u8 *{}", "local_valid": "u8 *{}", "near_valid": "u8 *{}", "valid": "u8 *{}",
     "shadows": "Shadow *{}", "trail": "Trail *{}", "chunks": "Chunk *{}", "beyond": "Chunk *{}",
     "runs": "AccessRun *{}", "tensor_cells": "u32 *{}", "tensor_ops": "TensorOp *{}",
-    "tensor_accesses": "Cell *{}", "tensor_last": "u32 *{}", "matrix_last": "u32 *{}", "tensor_loads": "TensorLoad *{}",
+    "tensor_accesses": "Cell *{}", "tensor_last": "u32 *{}", "matrix_last": "u32 *{}", "tensor_written": "u8 *{}",
+    "tensor_loads": "TensorLoad *{}",
 }  # fmt: skip
 SHAPES = {"arrived": "[BARRIERS][MAX_WARPS]", "at_barrier": "[BARRIERS][MAX_WARPS]"}
 

@@ -50,6 +50,9 @@ class Checks:
         self.slots.append(slot)
         ctx.race_shift, ctx.order_kinds = code.race_shift, code.order_kinds
         ctx.begin_checks, ctx.landed = native.address("emu_begin_checks"), native.address("emu_landed")
+        if self.undefined:
+            ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
+            ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0
         if self.race:
             ctx.site_lines = ctypes.addressof(self._lines)
             ctx.labels = self._new(4 * threads)
@@ -65,9 +68,6 @@ class Checks:
                 ctx.proxied = self._new(4 * threads)
             for attach in families.named("check", "attach"):
                 attach(ctx, self._new)
-        if self.undefined:
-            ctx.smem_valid = self._new(ctx.smem_bytes) if ctx.smem_bytes else 0
-            ctx.local_valid = self._new(ctx.local_bytes * threads) if ctx.local_bytes else 0
         table = slot.interval_rows
         rows = (Shadow * (ctx.interval_count + 1))()
         for i in range(ctx.interval_count):

@@ -103,7 +103,7 @@ void emu_run_grid(Context *ctx, RunBlock run) {
       }
     }
     run(slot);
-    if (slot->state != WAITING) tell_order(slot, ORDER_EXIT, 0, 0);
+    if (slot->state != WAITING) ended(slot);
     if (slot->status) {
       slot->state = DEAD;
       if (slot->status != INTERRUPTED) blame(slot);

@@ -22,6 +22,14 @@ bool is_cluster_over(Context *ctx);
 // where they are not all there.
 u64 cluster_place(Context *ctx, u32 site, u32 tid, u64 address, u64 size, u64 alignment);
 
+extern "C" void emu_tensor_exit(Context *ctx);
+
+// The threads of a block have ended: checkers and families look at what it leaves.
+inline void ended(Context *slot) {
+  tell_order(slot, ORDER_EXIT, 0, 0);
+  if (slot->tensor && !slot->status) emu_tensor_exit(slot);
+}
+
 // Functions that the scheduler calls: threads.cc, warp_collectives.cc, barriers.cc
 void begin_threads(Context *ctx);
 bool resolve_warp(Context *ctx, u32 warp);

@@ -86,7 +86,7 @@ bool run_cluster(Context *ctx, RunBlock run) {
     if (is_absent(*slot)) continue;
     run(slot);
     bool waits = slot->state == WAITING;
-    if (!waits) tell_order(slot, ORDER_EXIT, 0, 0);
+    if (!waits) ended(slot);
     if (slot->status) {
       end_cluster(ctx, DEAD);
       if (slot->status != INTERRUPTED) blame(slot);

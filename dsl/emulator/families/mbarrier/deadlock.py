@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
+from dsl.emulator import families
 from dsl.emulator.diagnosis.places import line_of, shared_place
 from dsl.emulator.diagnosis.ranges import of_bytes
 from dsl.emulator.families.mbarrier import rings
@@ -53,8 +54,12 @@ class Waits:
         return [
             f"        for the phase of parity {parity} of the mbarrier at {place} to end: {came},",
             "        and no thread arrives at the mbarrier any more",
-            *(f"        ({text})" for text in self.words.lacks(offset)),
+            *(f"        ({text})" for text in self.words.lacks(offset) + [text for text, _ in self._lacking()]),
         ]
+
+    def _lacking(self) -> list[tuple[str, str]]:
+        """Texts of other families about what would arrive, each with its fix."""
+        return [text for lacking in families.named("words", "lacking") for text in lacking(self.launch)]
 
     def lines(self, groups: dict[tuple, list[int]]) -> list[str]:
         """A line a stage of each pipeline that threads wait in."""
@@ -62,7 +67,8 @@ class Waits:
 
     def fix(self, groups: dict[tuple, list[int]]) -> str | None:
         """The fix; None if it is not known."""
-        return self.words.fix(self._waited(groups)) or self._of_one(groups)
+        fixes = [fix for _, fix in self._lacking()] if any(key[0] == self.OPCODE for key in groups) else []
+        return next(iter(fixes), None) or self.words.fix(self._waited(groups)) or self._of_one(groups)
 
     def _waited(self, groups: dict[tuple, list[int]]) -> dict[int, int]:
         """Offsets of mbarriers, each with the mask of the warps that wait there."""

@@ -69,6 +69,7 @@ def attach(ctx, new) -> None:
         state.tensor_accesses = new(cells * ctypes.sizeof(Cell))
         state.tensor_last = new(4 * cells)
         state.matrix_last = new(4 * (ctx.smem_bytes // 16 + 1))
+        state.tensor_written = new(cells) if ctx.smem_valid else 0
 
 
 def events(order) -> dict:

@@ -18,7 +18,7 @@ class TensorMemory(Queues):
         ctx.tensor = self.address
         state = TensorState.from_address(self.address)
         state.tensor_cells = self._cells.of(4 * tensor_memory.LANES * tensor_memory.COLUMNS)
-        state.tensor_accesses = state.tensor_last = state.matrix_last = 0
+        state.tensor_accesses = state.tensor_last = state.matrix_last = state.tensor_written = 0
 
     def close(self) -> None:
         """Give its memory back."""

@@ -33,6 +33,7 @@ class TensorState(ctypes.Structure):
         ("tensor_accesses", _u64),
         ("tensor_last", _u64),
         ("matrix_last", _u64),
+        ("tensor_written", _u64),  # a byte for each of the cells, 1 once something is written there
         ("tensor_loads", _u64),  # loads and stores that were not waited for
         ("load_count", _u32),
         ("load_room", _u32),
@@ -114,5 +115,5 @@ class tensor_fault:
     (
         DIFFERS, BAD_COLUMNS, MORE_COLUMNS, NO_COLUMNS, RELINQUISHED, NOT_ALLOCATED, NOT_ITS_ALLOCATION,
         OTHER_QUARTER, HALF_QUARTER, STILL_USED, NO_PEER, BAD_INSTRUCTION, BAD_MATRIX, MATRIX_OUTSIDE,
-        LANE_OF_D,
-    ) = range(70, 85)  # fmt: skip
+        LANE_OF_D, NOT_FREED, NEVER_WRITTEN,
+    ) = range(70, 87)  # fmt: skip

@@ -27,6 +27,22 @@ bool check_columns(Context *ctx, u32 tid, u32 site, Context *block, u32 group, u
   return check_cells(ctx, tid, site, first, count, address, sizeof(u32), kind);
 }
 
+// Whether the columns of a group are written, or else are from now on if `writes`; else a fault.
+bool check_written(Context *ctx, u32 tid, u32 site, Context *block, u32 group, u32 column, u32 count, bool writes) {
+  u8 *written = tensor_of(block).tensor_written;
+  if (!written) return true;
+  written += index_of(group, column);
+  for (u32 i = 0; i < count; ++i) {
+    if (!writes && !written[i]) {
+      emu_fault(ctx, UNDEFINED, site, tid, (u64)cells_of(block, group * GROUP, column + i), 4,
+                tensor_fault::NEVER_WRITTEN);
+      return false;
+    }
+    written[i] |= writes;
+  }
+  return true;
+}
+
 // An operation is issued.
 struct Check final : Touches {
   Context *ctx;
@@ -44,7 +60,11 @@ struct Check final : Touches {
     u32 *last = tensor_of(block).tensor_last + index_of(group, column);
     for (u32 i = 0; i < count; ++i) last[i] = op.number;
     const u32 kind = ASYNC | QUEUED | (writes ? WRITE : 0);
-    return check_columns(ctx, op.thread, op.site, block, group, column, count, kind);
+    auto are_written = [&](bool from_now) {
+      return check_written(ctx, op.thread, op.site, block, group, column, count, from_now);
+    };
+    if ((!writes || op.accumulates) && !are_written(false)) return false;
+    return (!writes || are_written(true)) && check_columns(ctx, op.thread, op.site, block, group, column, count, kind);
   }
 };
 
@@ -92,8 +112,21 @@ bool check_operation(Context *ctx, const TensorOp &op) { return each_touch(ctx, 
 
 bool check_lane(Context *ctx, const TensorLoad &load) {
   const u32 kind = ASYNC | (load.stores ? WRITE : 0);
+  if (load.stores) check_written(ctx, load.thread, load.site, ctx, load.group, load.column, load.count, true);
   add_entry(tensor_of(ctx), &TensorState::tensor_loads, &TensorState::load_count, &TensorState::load_room) = load;
   return check_columns(ctx, load.thread, load.site, ctx, load.group, load.column, load.count, kind);
+}
+
+bool check_load(Context *ctx, const TensorLoad &load) {
+  const u8 *written = tensor_of(ctx).tensor_written;
+  for (u32 i = 0; written && i < load.count; ++i)
+    if (written[index_of(load.group, load.column) + i]) return true;
+  return check_written(ctx, load.thread, load.site, ctx, load.group, load.column, 1, false);
+}
+
+void forget_written(Context *ctx, u32 column, u32 count) {
+  for (u32 group = 0; tensor_of(ctx).tensor_written && group < LANES / GROUP; ++group)
+    __builtin_memset(tensor_of(ctx).tensor_written + index_of(group, column), 0, count);
 }
 
 bool check_free(Context *ctx, u32 tid, u32 site, u32 column, u32 count) {

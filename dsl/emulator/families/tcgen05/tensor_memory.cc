@@ -93,8 +93,8 @@ bool check_lanes(const Warp &warp, const Shape &shape, TensorPlace place, u32 co
   for (u32 lane = 0; lane < WARP; ++lane) {
     const u32 group = (place.lane() + (shape.rows() == 32 ? lane : 0)) / GROUP;
     const u32 column = place.column() + (halves && lane >= 16 ? step * shape.half : 0);
-    if (!check_lane(warp.ctx, {warp.base + lane, warp.site, warp.first.line, stores, group, column, width}))
-      return false;
+    const TensorLoad one{warp.base + lane, warp.site, warp.first.line, stores, group, column, width};
+    if (!(stores || check_load(warp.ctx, one)) || !check_lane(warp.ctx, one)) return false;
   }
   return true;
 }
@@ -156,6 +156,7 @@ void emu_tensor_alloc(Context *ctx, u32 base) {
     state.owners[unit] = first * UNIT + 1;
     state.alloc_sites[unit] = warp.site + 1;
   }
+  forget_written(ctx, first * UNIT, n);
   warp.give(first * UNIT);
 }
 
@@ -177,6 +178,18 @@ void emu_tensor_dealloc(Context *ctx, u32 base) {
   for (u32 unit = address / UNIT; unit < (address + n) / UNIT; ++unit) {
     state.owners[unit] = 0;
     state.dealloc_sites[unit] = warp.site + 1;
+  }
+}
+
+// A block has ended: it must have freed what it allocated.
+void emu_tensor_exit(Context *ctx) {
+  const TensorState &state = tensor_of(ctx);
+  for (u32 unit = 0; unit < UNITS; ++unit) {
+    if (!state.owners[unit]) continue;
+    u32 n = 0;
+    for (u32 owner : state.owners) n += owner == state.owners[unit] ? UNIT : 0;
+    illegal(ctx, 0, state.alloc_sites[unit] - 1, NOT_FREED, n);
+    return;
   }
 }
 

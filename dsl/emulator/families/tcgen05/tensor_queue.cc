@@ -87,9 +87,9 @@ u32 emu_tensor_issue(Context *ctx, u32 tid, u32 site, TensorOp *op) {
 void emu_tensor_look(Context *ctx, u64 barrier) {
   for (Context &slot : Mates{ctx}) {
     TensorState &state = tensor_of(&slot);
-    u32 end = barrier ? 0 : state.count;
-    for (u32 i = state.done; barrier && i < state.count; ++i)
-      if (commits(state.tensor_ops[i]) && signals(&slot, state.tensor_ops[i], barrier)) end = i + 1;
+    u32 end = 0;
+    for (u32 i = state.done; i < state.count; ++i)
+      if (commits(state.tensor_ops[i]) && (!barrier || signals(&slot, state.tensor_ops[i], barrier))) end = i + 1;
     for (; state.done < end; ++state.done) perform(&slot, state.tensor_ops[state.done]);
     if (state.tensor_accesses) continue;
     state.count -= state.done;

@@ -10,7 +10,9 @@ from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.mbarrier.check import Shared
-from dsl.emulator.families.tcgen05.numbers import TensorState, tensor_fault, tensor_memory
+from dsl.emulator.families.tcgen05.numbers import TensorOp, TensorState, tcgen05, tensor_fault, tensor_memory
+from dsl.emulator.faults import Fault
+from dsl.emulator.machine import context
 
 _LANE_BYTES = 4 * tensor_memory.COLUMNS
 
@@ -80,6 +82,52 @@ def _of_warp(race: Race) -> tuple[str, str]:
     return f"{race.does}, which the tcgen05.{what} at {race.at} still {does}: no tcgen05.wait::{what} between", Fix(
         f"put {wait} after {race.at}{rest}", propose.right_after(race.launch, name, race.other)
     )
+
+
+# ** garbage
+
+
+def _never_written(launch) -> Fault:
+    ctx = launch.ctx
+    instr = launch.code.sites[ctx.site]
+    is_product = "mma" in instr.mods
+    place = places.place_of(launch, ctx.address, 4)
+    message = f"{'adds to' if is_product else 'reads'} {place}, which nobody has written since it was allocated"
+    fix = "wait for who writes it, and check the columns of the address"
+    if is_product:
+        fix = (
+            "let the first product of a tile not accumulate (enable-input-d false, `tcgen05.Field.ACCUMULATE`), or "
+            "write tensor memory first"
+        )
+    return places.of_one(launch, instr, "UNDEFINED_READ", message, ctx.block, fix)
+
+
+FAULTS = {(context.UNDEFINED, tensor_fault.NEVER_WRITTEN): _never_written}
+
+
+# ** deadlocks
+
+
+def lacking(launch) -> list[tuple[str, str]]:
+    """Texts about operations that no commit tells of, in a deadlock, each with its fix."""
+    texts = []
+    for slot in launch.mates if launch.ctx.tensor else ():
+        state = TensorState.from_address(slot.ctx.tensor)
+        ops = (TensorOp * state.count).from_address(state.tensor_ops) if state.count else ()
+        committed = {op.thread: op.number for op in ops if op.form & 3 == tcgen05.COMMIT}
+        works = (op for op in ops if op.form & 3 != tcgen05.COMMIT)
+        left = next((op for op in works if op.number > committed.get(op.thread, 0)), None)
+        if left is None:
+            continue
+        who = places.thread_of(launch, slot.ctx.block, left.thread)
+        at = places.line_of(launch, launch.code.sites[left.site])
+        text = f"{at}: no tcgen05.commit of {who} comes after the operations that it issued there"
+        fix = (
+            f"let the thread that issued the operations at {at} issue a tcgen05.commit to the mbarrier after them "
+            "(`cute.nvgpu.tcgen05.commit`)"
+        )
+        texts.append((text, fix))
+    return texts
 
 
 # ** illegal uses
@@ -252,7 +300,15 @@ def _lane_of_d(launch, instr):
     )
 
 
+def _not_freed(launch, instr):
+    return (
+        f"the block ends and has not freed the {launch.ctx.address} columns that it allocated here",
+        "free them before the block ends, when all have used them last (tcgen05.dealloc, `cute.arch.dealloc_tmem`)",
+    )
+
+
 ILLEGAL = {
+    tensor_fault.NOT_FREED: _not_freed,
     tensor_fault.DIFFERS: _differs,
     tensor_fault.BAD_COLUMNS: _bad_columns,
     tensor_fault.MORE_COLUMNS: _more_columns,
