@@ -51,7 +51,7 @@ def device(monkeypatch):
     return make
 
 
-def test_a_module_of_blackwell_runs_on_its_model_and_the_device_says_so(device):
+def test_a_module_of_blackwell_runs_on_its_model_and_the_device_reports_it(device):
     made, told = device("")
     assert made.load(of_target("sm_90a")).gpu_model == "h100" and made.facts()["gpu_model"] == "h100"
     programs = [made.load(of_target("sm_100a") + "\n" * i) for i in range(2)]

@@ -103,7 +103,7 @@ def of_kind(kind: str) -> tuple[np.ndarray, ...]:
 def tensor_map(rank: int, dtype: int = U32, **more) -> Tiled:
     """A map of the 2048 bytes that each block has; rank 1 runs through all blocks."""
     extents, box, _ = TENSORS[rank]
-    size = TYPES[dtype][1]
+    size = TYPES[dtype][1] // 8
     extents, box = (extents[0] * 4 // size, *extents[1:]), (box[0] * 4 // size, *box[1:])
     if rank == 1:
         extents = (extents[0] * BLOCKS,)
@@ -130,7 +130,9 @@ def _one_dimension(rank: int) -> str:
 def _box_load(rank: int, suffix: str = "", place: str = "", nbytes: int = 512, **more) -> Form:
     described = tensor_map(rank, **more)
     name = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-    copy = f"{_one_dimension(rank)}@%q {name} [%u], [p_m0, {place or _place(rank, TYPES[described.dtype][1])}], [%n];"
+    copy = (
+        f"{_one_dimension(rank)}@%q {name} [%u], [p_m0, {place or _place(rank, TYPES[described.dtype][1] // 8)}], [%n];"
+    )
     return _loads(f"{name}{suffix}", _generic(copy), nbytes, maps=(("a0", described),))
 
 
@@ -165,7 +167,7 @@ def boxes() -> Iterator[Form]:
         *((rank, "add", U32) for rank in (1, 2, 4, 5)), (3, "add", F32), (3, "add", F16), (3, "max", BF16),
     ):  # fmt: skip
         name = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group"
-        place = _place(rank, TYPES[dtype][1])
+        place = _place(rank, TYPES[dtype][1] // 8)
         copy = _generic(f"{_one_dimension(rank)}@%q {name} [p_m0, {place}], [%u];\n")
         yield _stores(f"{name}.{_NAMES[dtype]}", copy, first, maps=(("d0", tensor_map(rank, dtype)),),
                       arrays=of_kind(_NAMES[dtype].replace("u32", "b32")))  # fmt: skip

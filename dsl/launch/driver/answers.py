@@ -120,7 +120,7 @@ class Answers:
                 promotion,
             )  # fmt: skip
         try:
-            return results.SUCCESS, form.encode()
+            return results.SUCCESS, form.encode(self.device.limits.capability)
         except tensor_map.BadTensorMap as wrong:
             self.told(f"a tensor map cannot be made: {wrong}")
             return results.INVALID_VALUE, b""

@@ -85,6 +85,11 @@ bool visit_global(const BulkEntry &one, Visit visit, void *data) {
   return visit_box(*(const TensorMap *)one.map, one.coords, visit, data);
 }
 
+u32 transaction_bytes(const BulkEntry &one) {
+  bool is_box = (one.kind & ((1 << REDUCTION_SHIFT) - 1)) == bulk::BOX_IN;
+  return is_box ? box_transaction_bytes(*(const TensorMap *)one.map) : one.size;
+}
+
 // One copy happens, or an asynchronous store.
 void land(Context *ctx, const BulkEntry &one) {
   u32 kind = one.kind & ((1 << REDUCTION_SHIFT) - 1), reduction = one.kind >> REDUCTION_SHIFT;
@@ -98,7 +103,7 @@ void land(Context *ctx, const BulkEntry &one) {
     visit_global(one, visit, ctx);
   }
   if (ctx->landed) ctx->landed(ctx, one.thread, one.smem, one.size | (one.enters() ? SIGNALS : COPIED_OUT));
-  if (one.enters()) complete(ctx, (u64 *)one.barrier, one.size, one.thread);
+  if (one.enters()) complete(ctx, (u64 *)one.barrier, transaction_bytes(one), one.thread);
 }
 
 // Drop the entries for which `ends` is true; the others stay.

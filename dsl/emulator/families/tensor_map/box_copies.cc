@@ -2,7 +2,8 @@
 //
 // A box is copied row by row, in chunks of 16 bytes, which a swizzle permutes: the chunk's number in its line of 128
 // bytes, bits 4 to 6 of the address, is xored with bits 7 to 9, as many as the swizzle has. Elements outside the tensor
-// are read as zeros (or a NaN) and never written. Floats are rounded to TF32 if the map has that type.
+// are read as zeros (or a NaN) and never written. Floats are rounded to TF32 if the map has that type. A chunk of 16
+// padded elements has 8 or 12 bytes of data, and what follows them stays as it is: nothing says what is there.
 //
 // No document requires that a box begins at a multiple of 16 bytes of its row, but an H100 stops at others with an
 // illegal instruction (triton-lang/triton issue 7385, tile-ai/tilelang issue 2527). The NaN is the one seen on an H100.
@@ -25,7 +26,8 @@ struct Walk {
 
   bool visits(u64 address, i64 size) const { return visit(data, address, size); }
   void move_row(u64 to, u64 row, i64 at, i64 size, bool inside) const;
-  void move_chunk(u64 address, u64 tensor, i64 low, i64 size) const;
+  void move_swizzled(u64 address, u64 tensor, i64 low, i64 size) const;
+  void move_chunk(u8 *place, u64 tensor, i64 low, i64 size) const;
 };
 
 // Floats of the chunk that are inside the tensor, rounded to the nearest TF32, ties away from zero.
@@ -40,11 +42,11 @@ void round_to_tf32(u32 *floats, i64 low, i64 size) {
 
 // One chunk, of which `size` bytes from `low` on are inside the tensor; the others of shared memory are filled when
 // loading, with zeros, or 0x7ff7 repeated, a NaN of each type.
-void Walk::move_chunk(u64 address, u64 tensor, i64 low, i64 size) const {
-  u8 *place = (u8 *)(address ^ (address >> 3 & map.swizzle_mask())), *inner = place + low, *inside = (u8 *)tensor + low;
+void Walk::move_chunk(u8 *place, u64 tensor, i64 low, i64 size) const {
+  u8 *inner = place + low, *inside = (u8 *)tensor + low;
   if (loads) {
     u64 fill = map.fills() ? 0x7FF77FF77FF77FF7 : 0;
-    if (size != CHUNK_BYTES)
+    if (size != map.chunk_bytes())
       for (u32 half = 0; half < 2; ++half) __builtin_memcpy(place + 8 * half, &fill, 8);
     if (!size) return;
     __builtin_memmove(inner, inside, size);
@@ -55,12 +57,21 @@ void Walk::move_chunk(u64 address, u64 tensor, i64 low, i64 size) const {
   }
 }
 
+// The same at an address before the swizzle, which may exchange the halves of the chunk.
+void Walk::move_swizzled(u64 address, u64 tensor, i64 low, i64 size) const {
+  u64 *place = (u64 *)map.swizzled(address);
+  if (!map.flips(address)) return move_chunk((u8 *)place, tensor, low, size);
+  u64 halves[2] = {place[1], place[0]};
+  move_chunk((u8 *)halves, tensor, low, size);
+  if (loads) place[0] = halves[1], place[1] = halves[0];
+}
+
 // `size` bytes of shared memory from `to` on, of a row of the tensor from its byte `at` on; `inside`: the row is.
 void Walk::move_row(u64 to, u64 row, i64 at, i64 size, bool inside) const {
-  i64 end = map.channel_bytes();
-  for (i64 offset = 0; offset + CHUNK_BYTES <= size; offset += CHUNK_BYTES) {
-    i64 low = min(max<i64>(-(at + offset), 0), CHUNK_BYTES), high = min(max(end - at - offset, low), CHUNK_BYTES);
-    move_chunk(to + offset, row + at + offset, low, inside ? high - low : 0);
+  const i64 chunk = map.chunk_bytes(), end = map.channel_bytes();
+  for (i64 offset = 0; offset + CHUNK_BYTES <= size; offset += CHUNK_BYTES, at += chunk) {
+    i64 low = min(max<i64>(-at, 0), chunk), high = min(max(end - at, low), chunk);
+    move_swizzled(to + offset, row + at, low, inside ? high - low : 0);
   }
 }
 
@@ -72,7 +83,7 @@ void Walk::move_row(u64 to, u64 row, i64 at, i64 size, bool inside) const {
 // tensor is filled.
 bool walk_pixels(const Walk &walk) {
   const TensorMap &map = walk.map;
-  const i64 row_bytes = map.row_bytes(), start = walk.coords[0] * map.element_bytes(), batch = map.rank() - 1;
+  const i64 row_bytes = map.row_bytes(), start = map.bytes_of(walk.coords[0]), batch = map.rank() - 1;
   i64 pixel[DIMENSIONS];
   for (u32 i = 1; i < DIMENSIONS; ++i) pixel[i] = walk.coords[i];
   for (i64 number = 0; number < map.pixels(); ++number) {
@@ -86,7 +97,7 @@ bool walk_pixels(const Walk &walk) {
     }
     if (!walk.visit) walk.move_row(walk.smem + number * row_bytes, source, start, row_bytes, inside);
     else if (inside) {
-      i64 low = max<i64>(start, 0), high = min(start + row_bytes, map.channel_bytes());
+      i64 low = max<i64>(start, 0), high = min(start + map.global_row_bytes(), map.channel_bytes());
       if (low < high && !walk.visits(source + low, high - low)) return false;
     }
     // On to the next pixel: along W, and where the box ends back to its corner and along the next dimension.
@@ -111,7 +122,7 @@ bool walk_slices(const Walk &walk) {
   const i64 unit = map.slice_bytes(), end = map.channel_bytes(), batch = map.rank() - 1;
   const i64 slice_stride = batch < 2 ? 0 : map.stride_bytes(batch - 1) * ((i64)map.last[batch - 1] + 1);
   for (i64 number = 0; number < box_bytes(map) / unit; ++number) {
-    i64 rest = number, at = walk.coords[0] * map.element_bytes();  // its first byte among the bytes of all channels
+    i64 rest = number, at = map.bytes_of(walk.coords[0]);  // its first byte among the bytes of all channels
     u64 source = map.address;
     bool inside = true;
     for (u32 i = 1; i < DIMENSIONS; ++i) {
@@ -135,7 +146,7 @@ bool walk_slices(const Walk &walk) {
 // Walk over the rows of a box.
 bool walk_rows(const Walk &walk) {
   const TensorMap &map = walk.map;
-  const i64 row_bytes = map.row_bytes(), start = walk.coords[0] * map.element_bytes();
+  const i64 row_bytes = map.row_bytes(), start = map.bytes_of(walk.coords[0]);
   i64 rows = 1;
   for (u32 i = 1; i < DIMENSIONS; ++i) rows *= map.box_count(i);
   for (i64 row = 0; row < rows; ++row) {
@@ -150,7 +161,7 @@ bool walk_rows(const Walk &walk) {
     }
     if (!walk.visit) walk.move_row(walk.smem + row * row_bytes, source, start, row_bytes, inside);
     else if (inside) {
-      i64 low = max<i64>(start, 0), high = min(start + row_bytes, map.channel_bytes());
+      i64 low = max<i64>(start, 0), high = min(start + map.global_row_bytes(), map.channel_bytes());
       if (low < high && !walk.visits(source + low, high - low)) return false;
     }
   }
@@ -175,13 +186,16 @@ struct Inside {
 // Visit one range that has all bytes that a box of rows touches.
 bool visit_rows(const TensorMap &map, const i32 *coords, Visit visit, void *data) {
   u64 first = map.address, last = map.address;
-  for (u32 i = 0; i < DIMENSIONS; ++i) {
+  const Inside row(map, 0, coords[0]);
+  if (row.last < row.first) return true;
+  for (u32 i = 1; i < DIMENSIONS; ++i) {
     const Inside inside(map, i, coords[i]);
     if (inside.last < inside.first) return true;  // no element is inside
     first += inside.first * map.stride_bytes(i);
     last += inside.last * map.stride_bytes(i);
   }
-  return visit(data, first, last - first + map.element_bytes());
+  u64 low = map.bytes_of(row.first), high = map.bytes_of(row.last + 1);
+  return visit(data, first + low, last + high - first - low);
 }
 
 // Whether the map is not interleaved, or as the walk over slices has it: tiles, in steps of one slice.
@@ -193,7 +207,7 @@ bool is_plain_or_tiled(const TensorMap &map) {
 u32 rank_of(const TensorMap &map, u32 mode) {
   using namespace tensor_map;
   bool is_map = (map.flags & (15 | UNKNOWN)) == mode && map.rank() <= DIMENSIONS && map.type() <= LAST_TYPE &&
-                map.swizzle() <= LAST_SWIZZLE && !(map.address & 15);
+                map.swizzle() <= LAST_SWIZZLE && (map.swizzle() == LAST_SWIZZLE || !map.atom()) && !(map.address & 15);
   return is_map ? map.rank() : 0;
 }
 
@@ -206,8 +220,10 @@ u32 box_bytes(const TensorMap &map) {
   return total;
 }
 
+u32 box_transaction_bytes(const TensorMap &map) { return box_bytes(map) / CHUNK_BYTES * map.chunk_bytes(); }
+
 u32 box_room(const TensorMap &map) {
-  u32 less = map.swizzle_mask() | 15;
+  u32 less = map.swizzle_span() - 1;
   return (box_bytes(map) + less) & ~less;
 }
 
@@ -232,8 +248,8 @@ bool check_map(Context *ctx, u64 address, u32 rank, u32 site, u32 tid) {
 }
 
 bool check_start(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
-  i64 start = coords[0] * map.element_bytes(), unit = map.slice_bytes();
-  return !(start & (unit - 1)) || illegal(ctx, tid, site, BAD_START, start, unit);
+  i64 start = coords[0] * map.element_bits(), unit = map.unit_bytes();
+  return !(start % (8 * unit)) || illegal(ctx, tid, site, BAD_START, start >> 3, unit);
 }
 
 bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {

@@ -10,6 +10,8 @@ bool check_start(Context *ctx, const TensorMap &map, const i32 *coords, u32 site
 // Whether what the box touches of the tensor is in one allocation; a fault if not.
 bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid);
 u32 box_bytes(const TensorMap &map);
+// The bytes that its copy reports to an mbarrier: those in global memory.
+u32 box_transaction_bytes(const TensorMap &map);
 // The bytes of shared memory a box takes: a swizzle of 32, 64 or 128 bytes permutes chunks of as many.
 u32 box_room(const TensorMap &map);
 // Visit the bytes of the tensor that the box touches, part by part, until a visit gives false; whether none did.

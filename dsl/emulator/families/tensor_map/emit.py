@@ -13,8 +13,6 @@ _SHARED = ("shared", "shared::cta")
 
 def replace(body, instr):
     """tensormap.replace.tile.field [map], (dimension,) value."""
-    if "swizzle_atomicity" in instr.mods:
-        raise body.refuse(instr, "it must be of compute capability 10.0 or more; this device has 9.0")
     field = next(each for each in FIELDS if each in instr.mods)
     address, *dimensions, new = instr.operands
     body.uses.add("bulk")

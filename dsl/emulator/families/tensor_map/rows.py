@@ -18,7 +18,7 @@ for _fields, _operands in (
     ("elemtype {} b32", "[] n=0..12"),
     ("interleave_layout {} b32", "[] n=0..2"),
     ("swizzle_mode {} b32", "[] n=0..3"),
-    ("swizzle_atomicity@100a+ {} b32", "[] n"),
+    ("swizzle_atomicity@100a+ {} b32", "[] n=0..3"),
     ("fill_mode {} b32", "[] n=0/1"),
 ):
     _row(

@@ -28,9 +28,16 @@ struct [[gnu::packed]] TensorMap {
   bool is_tf32() const { return flags >> 16 & 1; }
   u32 swizzle() const { return flags >> 13 & 7; }
   bool fills() const { return own >> tensor_map::FILL_SHIFT & 1; }
-  i64 element_bytes() const { return 1ll << (tensor_map::LOG2_BYTES >> 2 * type() & 3); }
+  bool is_padded() const { return type() > tensor_map::PACKED_U4; }
+  i64 element_bits() const {
+    if (type() >= tensor_map::PACKED_U4) return type() == tensor_map::PADDED_U6 ? 6 : 4;
+    return 8ll << (tensor_map::LOG2_BYTES >> 2 * type() & 3);
+  }
+  // In global memory, of elements that follow one another; and what fills 16 bytes of shared memory.
+  i64 bytes_of(i64 elements) const { return (elements * element_bits() + 7) >> 3; }
+  i64 chunk_bytes() const { return is_padded() ? 2 * element_bits() : 16; }
+  // Of dimension 1 and up.
   i64 stride_bytes(u32 dimension) const {
-    if (!dimension) return element_bytes();
     u64 high = own >> 4 * (dimension - 1) & 15;
     return (high << 32 | strides[dimension - 1]) << 4;
   }
@@ -49,11 +56,17 @@ struct [[gnu::packed]] TensorMap {
   // Of an interleaved tensor; of others the 16 bytes that a box begins at a multiple of.
   i64 slice_bytes() const { return 16 << (interleave() >> 1); }
   // Slices of channels in a box; 1 where the tensor is not interleaved.
-  i64 slices() const {
-    return interleave() ? (box_extent(0) * element_bytes() + slice_bytes() - 1) / slice_bytes() : 1;
+  i64 slices() const { return interleave() ? (global_row_bytes() + slice_bytes() - 1) / slice_bytes() : 1; }
+  u32 atom() const { return flags >> tensor_map::ATOM_SHIFT & 3; }
+  // An address in shared memory as it is swizzled: a number of 16, 32 or 64 bytes is xored with the number of 128.
+  u64 swizzled(u64 address) const {
+    using namespace tensor_map;
+    if (swizzle() != 3 || atom() == ATOM_16B) return address ^ (address >> 3 & (((1u << swizzle()) - 1) << 4));
+    return atom() == ATOM_64B ? address ^ (address >> 1 & 1 << 6) : address ^ (address >> 2 & 3 << 5);
   }
-  // Bits of an address that the bits three above them are xored into.
-  u64 swizzle_mask() const { return ((1u << swizzle()) - 1) << 4; }
+  // Whether the halves of 16 bytes change places.
+  bool flips(u64 address) const { return atom() == tensor_map::ATOM_32B_FLIP_8B && (address >> 7 & 1); }
+  u64 swizzle_span() const { return 16ull << swizzle(); }
   i64 pixels() const { return (i64)last_pixel + 1; }
   // The offset of a corner of an im2col box along dimension 1 to 3: 16, 8 or 5 bits, by the map's rank.
   i64 corner(u32 dimension, bool upper) const {
@@ -61,8 +74,12 @@ struct [[gnu::packed]] TensorMap {
     u64 from = (u64)im2col.corners >> (bits * (dimension - 1) + 16 * upper);
     return (i64)(from << (64 - bits)) >> (64 - bits);
   }
-  i64 row_bytes() const { return box_extent(0) * element_bytes(); }
-  i64 channel_bytes() const { return ((i64)last[0] + 1) * element_bytes(); }
+  // Of a row of a box, in shared and in global memory.
+  i64 row_bytes() const { return is_padded() ? box_extent(0) : global_row_bytes(); }
+  i64 global_row_bytes() const { return bytes_of(box_extent(0)); }
+  i64 channel_bytes() const { return bytes_of((i64)last[0] + 1); }
+  // A row begins at a multiple of these.
+  i64 unit_bytes() const { return is_padded() ? bytes_of(tensor_map::PADDED_ELEMENTS) : slice_bytes(); }
 };
 static_assert(offsetof(TensorMap, flags) == tensor_map::FLAGS_AT);
 static_assert(offsetof(TensorMap, strides) == tensor_map::STRIDES_AT);

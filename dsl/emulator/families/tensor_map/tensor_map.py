@@ -2,12 +2,12 @@
 PTX ISA 5.5 (tensors); CUDA driver API, cuTensorMapEncodeTiled.
 
 A tensor map is 128 bytes whose form NVIDIA does not publish. It is here as host functions that NVIDIA's compiler makes
-were seen to write it (sm_90a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 0-3 tiled or im2col, 4-6
-dimensions less one, 7-10 type, 13-15 swizzle, 16 TF32, 21 128 KiB or more); 3-6 strides of dimensions 1 to 4, in 16
-bytes; 8-12 extents less one; the low bits of 13 the element strides less one, 3 each, seen of im2col maps only; the
-last byte of 13 and the bytes of 14 the box less one. In im2col 14 has the lower corners in its low half and the upper
-ones in the other, each of 16, 8 or 5 bits by rank, and 15 the pixels less one. High bits of strides, NaN filling and
-interleave were never seen: word 7 has them, by our own choice.
+were seen to write it (sm_90a and sm_100a, release 4.8.1), in 32-bit words: 0, 1 the address; 2 flags (bits 0-3 tiled
+or im2col, 4-6 dimensions less one, 7-10 type, 13-15 swizzle, 16 TF32, 19-20 the swizzle's atom, 21 128 KiB or more);
+3-6 strides of dimensions 1 to 4, in 16 bytes; 8-12 extents less one; the low bits of 13 the element strides less one,
+3 each, seen of im2col maps only; the last byte of 13 and the bytes of 14 the box less one. In im2col 14 has the lower
+corners in its low half and the upper ones in the other, each of 16, 8 or 5 bits by rank, and 15 the pixels less one.
+High bits of strides, NaN filling and interleave were never seen: word 7 has them, by our own choice.
 """
 
 from __future__ import annotations
@@ -19,14 +19,20 @@ from dsl.emulator.families.tensor_map.numbers import tensor_map
 
 BYTES, ALIGNMENT_BYTES, DIMENSIONS = tensor_map.BYTES, tensor_map.ALIGNMENT_BYTES, tensor_map.DIMENSIONS
 MOST_BOX, MOST_EXTENT, MOST_STRIDE = 256, 1 << 32, 1 << 40
-# CUtensorMapDataType: the type's number in a map, and the bytes of an element.
+# CUtensorMapDataType: the type's number in a map, and the bits of an element.
 TYPES = {
-    dtype: (code, 1 << (tensor_map.LOG2_BYTES >> 2 * code & 3))
+    dtype: (code, 8 << (tensor_map.LOG2_BYTES >> 2 * code & 3))
     for dtype, code in enumerate((0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8))
-}
+} | {13: (tensor_map.PACKED_U4, 4), 14: (tensor_map.PADDED_U4, 4), 15: (tensor_map.PADDED_U6, 6)}
+PACKED, PADDED_U4, PADDED_U6 = 13, 14, 15
+PADDED = frozenset((PADDED_U4, PADDED_U6))
+LAST_OF_HOPPER = {"type": 12, "swizzle": 3}
+NEWEST = (12, 0)  # compute capability
 FLOATS = frozenset((6, 7, 8, 9, 10, 11, 12))
 TF32 = frozenset((11, 12))
-SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128}
+SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128, 4: 128, 5: 128, 6: 128}
+# Swizzles of 128 bytes: the number that PTX gives to what they keep together.
+ATOMS = {3: tensor_map.ATOM_16B, 4: tensor_map.ATOM_32B, 5: tensor_map.ATOM_32B_FLIP_8B, 6: tensor_map.ATOM_64B}
 LARGE, LARGE_BYTES = 1 << 21, 1 << 17  # a flag of maps of this size
 TILED, IM2COL, ALWAYS = tensor_map.TILED, tensor_map.IM2COL, tensor_map.ALWAYS
 FLAGS_AT, BOX_AT, CORNERS_AT = tensor_map.FLAGS_AT, tensor_map.BOX_AT, tensor_map.CORNERS_AT
@@ -53,23 +59,26 @@ class Tiled:
     fill: int = 0
     l2_promotion: int = 0  # of no effect here
 
-    def check(self) -> None:
+    def check(self, capability: tuple[int, int] = (9, 0)) -> None:
         """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeTiled."""
         rank = len(self.extents)
-        for what, value, last, last_of_blackwell in (
-            ("a tensor map of data type", self.dtype, max(TYPES), 15),
-            ("a swizzle of mode", self.swizzle, max(SWIZZLE_BYTES), 6),
+        for what, value, last, last_of_hopper in (
+            ("a tensor map of data type", self.dtype, max(TYPES), LAST_OF_HOPPER["type"]),
+            ("a swizzle of mode", self.swizzle, max(SWIZZLE_BYTES), LAST_OF_HOPPER["swizzle"]),
         ):
-            _need(0 <= value <= last_of_blackwell, f"{what} {value} does not exist")
-            _need(value <= last, f"{what} {value} needs compute capability 10.0; this device has 9.0")
+            _need(0 <= value <= last, f"{what} {value} does not exist")
+            _need(
+                value <= last_of_hopper or capability >= (10, 0),
+                f"{what} {value} needs compute capability 10.0; this device has {capability[0]}.{capability[1]}",
+            )
         _need(0 <= self.interleave <= 2, f"interleave must be 0 to 2, got {self.interleave}")
         _need(0 <= self.l2_promotion <= 3, f"L2 promotion must be 0 to 3, got {self.l2_promotion}")
         _need(0 <= self.fill <= 1, f"the fill of elements outside must be 0 or 1, got {self.fill}")
         _need(1 <= rank <= DIMENSIONS, f"it has {rank} dimensions, but TMA supports 1 to {DIMENSIONS}")
         _need(not self.interleave or rank >= 3, f"an interleaved tensor has 3 to 5 dimensions, got {rank}")
-        unit = 32 if self.interleave == 2 else 16
+        unit = 32 if self.interleave == 2 or self.dtype in PADDED else 16
         _need(self.address % unit == 0, f"its address must be a multiple of {unit} bytes, got 0x{self.address:x}")
-        size = TYPES[self.dtype][1]
+        bits = TYPES[self.dtype][1]
         for i, extent in enumerate(self.extents):
             _need(1 <= extent <= MOST_EXTENT, f"extent {i} must be 1 to 2**32, got {extent}")
         for i, stride in enumerate(self.strides, 1):
@@ -80,7 +89,8 @@ class Tiled:
         for i, (extent, step) in enumerate(zip(self.box, self.steps)):
             _need(1 <= extent <= MOST_BOX, f"extent {i} of the box must be 1 to {MOST_BOX}, got {extent}")
             _need(1 <= step <= 8, f"element stride {i} must be 1 to 8, got {step}")
-        row_bytes = self.box[0] * size
+        self._check_narrow()
+        row_bytes = self.box[0] * (8 if self.dtype in PADDED else bits) // 8
         _need(
             bool(self.interleave) or row_bytes % 16 == 0,
             f"a row of the box has {row_bytes} bytes; it has to be a multiple of 16",
@@ -93,18 +103,32 @@ class Tiled:
         )
         _need(self.fill == 0 or self.dtype in FLOATS, "only elements of a floating-point type are filled with NaN")
 
-    def encode(self) -> bytes:
+    def _check_narrow(self) -> None:
+        """The rules of elements of 4 and 6 bits."""
+        first, row = self.extents[0], self.box[0]
+        if self.dtype == PACKED:
+            _need(first % 2 == 0, f"extent 0 of elements of 4 bits must be a multiple of 2, got {first}")
+            _need(row % 2 == 0, f"extent 0 of a box of elements of 4 bits must be a multiple of 2, got {row}")
+        if self.dtype not in PADDED:
+            return
+        bits = TYPES[self.dtype][1]
+        _need(first % 128 == 0, f"extent 0 of padded elements of {bits} bits must be a multiple of 128, got {first}")
+        _need(row == 128, f"extent 0 of a box of padded elements of {bits} bits must be 128, got {row}")
+        swizzles = (0, 3, 4, 6) if self.dtype == PADDED_U6 else (0, 3, 4)
+        _need(self.swizzle in swizzles, f"padded elements of {bits} bits have no swizzle of mode {self.swizzle}")
+        _need(self.dtype != PADDED_U6 or not self.interleave, "padded elements of 6 bits are not interleaved")
+
+    def encode(self, capability: tuple[int, int] = (9, 0)) -> bytes:
         """The 128 bytes. Raises BadTensorMap."""
-        self.check()
+        self.check(capability)
 
         def padded(values, count, fill=0):
             return [*values, *(fill,) * (count - len(values))]
 
-        code, size = TYPES[self.dtype]
-        large = max(e * s for e, s in zip(self.extents, (size, *self.strides))) >= LARGE_BYTES
-        flags = (
-            TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | self.swizzle << 13 | (self.dtype in TF32) << 16
-        )
+        code, bits = TYPES[self.dtype]
+        large = max(e * s for e, s in zip(self.extents, (bits / 8, *self.strides))) >= LARGE_BYTES
+        flags = TILED | ALWAYS | len(self.extents) - 1 << 4 | code << 7 | (self.dtype in TF32) << 16
+        flags |= min(self.swizzle, 3) << 13 | ATOMS.get(self.swizzle, 0) << tensor_map.ATOM_SHIFT
         box = padded([extent - 1 for extent in self.box], DIMENSIONS)
         steps = sum((step - 1) << 3 * i for i, step in enumerate(self.steps) if i or self.interleave)
         low = padded([stride >> 4 & 0xFFFFFFFF for stride in self.strides], 4)
@@ -137,11 +161,11 @@ class Im2col:
     fill: int = 0
     l2_promotion: int = 0
 
-    def check(self) -> None:
+    def check(self, capability: tuple[int, int] = (9, 0)) -> None:
         """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeIm2col."""
         rank = len(self.extents)
         _need(rank in CORNER_BITS, f"an im2col tensor has 3 to 5 dimensions, got {rank}")
-        self._tiled().check()
+        self._tiled().check(capability)
         limit = 1 << CORNER_BITS[rank] - 1
         for what, corner in (("lower", self.lower), ("upper", self.upper)):
             for each in corner:
@@ -157,10 +181,10 @@ class Im2col:
         return Tiled(self.dtype, self.address, self.extents, self.strides, box, self.steps, self.interleave,
                      self.swizzle, self.fill, self.l2_promotion)  # fmt: skip
 
-    def encode(self) -> bytes:
+    def encode(self, capability: tuple[int, int] = (9, 0)) -> bytes:
         """The 128 bytes. Raises BadTensorMap."""
-        self.check()
-        form = bytearray(self._tiled().encode())
+        self.check(capability)
+        form = bytearray(self._tiled().encode(capability))
         form[FLAGS_AT] += IM2COL - TILED
         bits = CORNER_BITS[len(self.extents)]
         corners = sum(
@@ -190,18 +214,23 @@ def decode(form: bytes) -> Tiled | Im2col | None:
     box = tuple(each + 1 for each in form[BOX_AT : BOX_AT + rank])
     tiled = Tiled(
         dtypes[0], address, tuple(each + 1 for each in lasts[:rank]), tuple(strides[: rank - 1]), box,
-        tuple((steps >> 3 * i & 7) + 1 for i in range(rank)), own >> INTERLEAVE_SHIFT & 3, flags >> 13 & 7,
+        tuple((steps >> 3 * i & 7) + 1 for i in range(rank)), own >> INTERLEAVE_SHIFT & 3, _swizzle_of(flags),
         own >> FILL_SHIFT & 1,
     )  # fmt: skip
     if flags & 0xF == IM2COL and rank not in CORNER_BITS:
         return None
     arguments = tiled if flags & 0xF == TILED else _im2col(tiled, form)
     try:
-        again = bytearray(arguments.encode())
+        again = bytearray(arguments.encode(NEWEST))
     except BadTensorMap:
         return None
     again[FLAGS_AT + 2] |= form[FLAGS_AT + 2] & LARGE >> 16  # compilers differ in when they set it
     return arguments if bytes(again) == form else None
+
+
+def _swizzle_of(flags: int) -> int:
+    mode, atom = flags >> 13 & 7, flags >> tensor_map.ATOM_SHIFT & 3
+    return next(each for each, of in ATOMS.items() if of == atom) if mode == 3 else mode
 
 
 def _im2col(tiled: Tiled, form: bytes) -> Im2col:

@@ -45,6 +45,7 @@ extern "C" u32 emu_map_replace(Context *ctx, u64 address, u32 field, u32 dimensi
       break;
     case INTERLEAVE_LAYOUT: put(own, tensor_map::INTERLEAVE_SHIFT, 2, value); break;
     case SWIZZLE_MODE: put(flags, 13, 3, value); break;
+    case SWIZZLE_ATOMICITY: put(flags, tensor_map::ATOM_SHIFT, 2, value); break;
     case FILL_MODE: put(own, tensor_map::FILL_SHIFT, 1, value); break;
   }
   map->flags = flags;

@@ -147,7 +147,7 @@ def launch(entry: str, tensor, described: Tiled, array, at, tx_bytes: int = 64, 
     memory.register(tensor.ctypes.data, tensor.nbytes, "tensor")
     memory.register(array.ctypes.data, array.nbytes, "array")
     params = [
-        described.encode(),
+        described.encode((10, 0)),
         array.ctypes.data.to_bytes(8, "little"),
         *(n.to_bytes(4, "little") for n in (array.nbytes, tx_bytes)),
         words(at),
@@ -257,7 +257,7 @@ def test_a_missing_map_and_a_map_of_another_rank(tmp_path):
     class Blank:
         extents = described.extents
 
-        def encode(self):
+        def encode(self, capability):
             return bytes(128)
 
     with pytest.raises(emulator.Fault, match="there is no tensor map at this address"):
@@ -346,3 +346,76 @@ def test_a_box_touches_every_step_th_row(entry, step):
             n_bytes = 16 * -(-box // step)
             part = tensor[:allocated].reshape(-1)
             assert_bounds(entry, described, touched, n_bytes, part, (0, start))
+
+
+# ** narrow elements, and swizzles of larger atoms: cuda.h of CUDA 13.0, cuTensorMapEncodeTiled; PTX ISA 5.5.1, 5.5.7
+
+NARROW = {13: (4, 16), 14: (4, 8), 15: (6, 12)}  # data type -> bits, and the bytes of data in 16 of shared memory
+ROWS, COLUMNS = 6, 256
+
+
+def bits_of(elements: np.ndarray, bits: int) -> np.ndarray:
+    """The bytes of elements, the first in the lowest bits."""
+    ones = elements[..., None] >> np.arange(bits) & 1
+    return np.packbits(ones.reshape(*elements.shape[:-1], -1), axis=-1, bitorder="little")
+
+
+def atoms(raw: np.ndarray, swizzle: int) -> np.ndarray:
+    """Lines of 128 bytes as a swizzle mode lays them: its atoms of 16, 32 or 64 bytes are exchanged by the line's number,
+    and in mode 5 the halves of 16 bytes in every second line."""
+    lines = raw.reshape(-1, 128)
+    size = {0: 128, 3: 16, 4: 32, 5: 32, 6: 64}[swizzle]
+    made = np.empty_like(lines)
+    for number, line in enumerate(lines):
+        parts = line.reshape(-1, size)
+        order = [each ^ number % len(parts) for each in range(len(parts))]
+        made[number] = parts[order].reshape(-1)
+        if swizzle == 5 and number % 2:
+            made[number] = made[number].reshape(-1, 2, 8)[:, ::-1].reshape(-1)
+    return made.reshape(-1)
+
+
+@pytest.mark.parametrize("swizzle", [0, 3, 4])
+@pytest.mark.parametrize("at", [(0, 0), (128, 1), (128, 4), (-128, 0), (256, 0)], ids=str)
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_elements_are_loaded(dtype, at, swizzle):
+    """The mbarrier hears of the bytes in global memory: as NVIDIA's `global_tx_bytes` counts them."""
+    bits, data = NARROW[dtype]
+    elements = np.random.default_rng(dtype).integers(0, 1 << bits, (ROWS, COLUMNS), dtype=np.uint8)
+    tensor = aligned(bits_of(elements, bits))
+    box = (256 if dtype == 13 else 128), 4
+    described = Tiled(dtype, tensor.ctypes.data, (COLUMNS, ROWS), (tensor.strides[0],), box, (1, 1), swizzle=swizzle)
+    inside = np.zeros((4, box[0]), np.uint8)
+    for row, column in itertools.product(range(4), range(box[0])):
+        if at[1] + row < ROWS and 0 <= at[0] + column < COLUMNS:
+            inside[row, column] = elements[at[1] + row, at[0] + column]
+    chunks = bits_of(inside.reshape(4, -1, 32 if dtype == 13 else 16), bits)
+    assert chunks.shape[-1] == data
+    expected = np.zeros((4, 8, 16), np.uint8)
+    expected[..., :data] = chunks
+    is_data = np.zeros((4, 8, 16), np.uint8)
+    is_data[..., :data] = 1
+    out = np.zeros(512, np.uint8)
+    launch("load", tensor, described, out, at, 4 * 8 * data)
+    where = atoms(is_data.reshape(-1), swizzle) == 1
+    np.testing.assert_array_equal(out[where], atoms(expected.reshape(-1), swizzle)[where])
+
+
+@pytest.mark.parametrize("swizzle", [3, 4, 5, 6])
+def test_larger_atoms_of_a_swizzle(swizzle):
+    tensor = aligned(np.arange(64 * 16, dtype=np.float16).reshape(16, 64))
+    described = Tiled(6, tensor.ctypes.data, (64, 16), (128,), (64, 16), (1, 1), swizzle=swizzle)
+    out = np.zeros(2048, np.uint8)
+    launch("load", tensor, described, out, (0, 0), 2048)
+    np.testing.assert_array_equal(out, atoms(tensor.view(np.uint8), swizzle))
+    target = aligned(np.zeros_like(tensor))
+    launch("store", target, Tiled(**{**vars(described), "address": target.ctypes.data}), out, (0, 0))
+    np.testing.assert_array_equal(target, tensor)
+
+
+@pytest.mark.parametrize("dtype, first, unit", [(13, 31, 16), (14, 64, 64), (15, 16, 96)])
+def test_a_box_of_narrow_elements_begins_at_a_chunk(dtype, first, unit):
+    tensor = aligned(np.zeros((ROWS, 256), np.uint8))
+    described = Tiled(dtype, tensor.ctypes.data, (256, ROWS), (256,), (128, 1), (1, 1))
+    with pytest.raises(emulator.Fault, match=f"it must begin at a multiple of {unit}"):
+        launch("load", tensor, described, np.zeros(128, np.uint8), (first, 0), 64)

@@ -22,6 +22,32 @@ BAD = [
     ({"swizzle": 4}, "a swizzle of mode 4 needs compute capability 10.0; this device has 9.0"),
     ({"dtype": 1, "fill": 1}, "only elements of a floating-point type are filled with NaN"),
 ]
+NARROW = Tiled(14, 4096, (256, 64), (128,), (128, 8), (1, 1))
+BAD_OF_BLACKWELL = [
+    ({"dtype": 16}, "a tensor map of data type 16 does not exist"),
+    ({"swizzle": 7}, "a swizzle of mode 7 does not exist"),
+    ({"dtype": 13, "extents": (255, 64)}, "extent 0 of elements of 4 bits must be a multiple of 2, got 255"),
+    ({"dtype": 13, "box": (16, 8)}, "a row of the box has 8 bytes; it has to be a multiple of 16"),
+    ({"dtype": 13, "fill": 1}, "only elements of a floating-point type are filled with NaN"),
+    ({"address": 4112}, "its address must be a multiple of 32 bytes, got 0x1010"),
+    ({"strides": (144,)}, "the stride of dimension 1 is 144 bytes; it has to be a multiple of 32 below 2**40"),
+    ({"extents": (192, 64)}, "extent 0 of padded elements of 4 bits must be a multiple of 128, got 192"),
+    (
+        {"dtype": 15, "strides": (192,), "box": (64, 8)},
+        "extent 0 of a box of padded elements of 6 bits must be 128, got 64",
+    ),
+    ({"swizzle": 6}, "padded elements of 4 bits have no swizzle of mode 6"),
+    ({"dtype": 15, "strides": (192,), "swizzle": 1}, "padded elements of 6 bits have no swizzle of mode 1"),
+]
+
+
+@pytest.mark.parametrize("change, text", BAD_OF_BLACKWELL, ids=[text[:40] for _, text in BAD_OF_BLACKWELL])
+def test_maps_that_the_driver_of_blackwell_refuses(change, text):
+    """cuda.h of CUDA 13.0, cuTensorMapEncodeTiled."""
+    assert NARROW.encode((10, 0))
+    with pytest.raises(BadTensorMap) as caught:
+        Tiled(**{**vars_of(NARROW), **change}).encode((10, 0))
+    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize("change, text", BAD, ids=[text[:30] for _, text in BAD])
@@ -64,6 +90,30 @@ def test_a_map_is_what_nvidias_compiler_writes(described, words):
     expected = [0xB86E0040, 0x7F0D, *(int(word, 16) for word in words.split()), 0]
     assert np.frombuffer(made, np.uint32)[:16].tolist() == expected and len(made) == 128
     assert decode(made) == Tiled(dtype, 0x7F0DB86E0040, extents, strides, box, (1,) * len(extents), swizzle=swizzle)
+
+
+# The same for sm_100a: 4 bits packed and padded, 6 bits, and atoms of 32 and 64 bytes.
+SEEN_OF_BLACKWELL = [
+    ((13, (512, 256), (256,), (64, 64), 0), "40592 10 0 0 0 0 1ff ff 0 0 0 3f000000 3f"),
+    ((13, (512, 256), (256,), (256, 64), 3), "46592 10 0 0 0 0 1ff ff 0 0 0 ff000000 3f"),
+    ((13, (512, 256), (256,), (128, 64), 2), "44592 10 0 0 0 0 1ff ff 0 0 0 7f000000 3f"),
+    ((14, (512, 256), (256,), (128, 64), 0), "40612 10 0 0 0 0 1ff ff 0 0 0 7f000000 3f"),
+    ((14, (512, 256), (256,), (128, 64), 3), "46612 10 0 0 0 0 1ff ff 0 0 0 7f000000 3f"),
+    ((15, (512, 256), (384,), (128, 64), 0), "40692 18 0 0 0 0 1ff ff 0 0 0 7f000000 3f"),
+    ((15, (512, 256), (384,), (128, 64), 3), "46692 18 0 0 0 0 1ff ff 0 0 0 7f000000 3f"),
+    ((6, (512, 256), (1024,), (64, 64), 4), "2c6312 40 0 0 0 0 1ff ff 0 0 0 3f000000 3f"),
+    ((6, (512, 256), (1024,), (64, 64), 6), "3c6312 40 0 0 0 0 1ff ff 0 0 0 3f000000 3f"),
+    ((7, (512, 256), (2048,), (32, 64), 4), "2c6392 80 0 0 0 0 1ff ff 0 0 0 1f000000 3f"),
+]
+
+
+@pytest.mark.parametrize("described, words", SEEN_OF_BLACKWELL, ids=range(len(SEEN_OF_BLACKWELL)))
+def test_a_map_of_blackwell_is_what_nvidias_compiler_writes(described, words):
+    dtype, extents, strides, box, swizzle = described
+    arguments = Tiled(dtype, 1 << 20, extents, strides, box, (1, 1), swizzle=swizzle)
+    made = arguments.encode((10, 0))
+    assert np.frombuffer(made, np.uint32)[2:16].tolist() == [*(int(word, 16) for word in words.split()), 0]
+    assert decode(made) == arguments
 
 
 # (dtype, extents, lower, upper, steps, channels, pixels, swizzle) of packed tensors, and words 2 to 15 that it wrote.

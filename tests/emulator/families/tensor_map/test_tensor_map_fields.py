@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,13 @@ from dsl.emulator.families.tensor_map.tensor_map import Tiled
 # CUtensorMapDataType and the number that elemtype has for it.
 TYPES = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (10, 8), (8, 9), (9, 10), (11, 11), (12, 12)]
 
-_CONSTANTS = ("elemtype", "interleave_layout", "swizzle_mode", "fill_mode")  # fields that take no register
+_CONSTANTS = (
+    "elemtype",
+    "interleave_layout",
+    "swizzle_mode",
+    "swizzle_atomicity",
+    "fill_mode",
+)  # fields that take no register
 
 
 def replaced(start: bytes, target: Tiled, space: str, elemtype: int) -> bytes:
@@ -20,19 +28,25 @@ def replaced(start: bytes, target: Tiled, space: str, elemtype: int) -> bytes:
     rank = len(target.extents)
     lines = [("global_address", "b64", None, target.address), ("rank", "b32", None, rank - 1),
              ("elemtype", "b32", None, elemtype), ("interleave_layout", "b32", None, 0),
-             ("swizzle_mode", "b32", None, target.swizzle), ("fill_mode", "b32", None, target.fill)]  # fmt: skip
+             ("fill_mode", "b32", None, target.fill)]  # fmt: skip
     for i in range(rank):
         lines += [("box_dim", "b32", i, target.box[i]), ("global_dim", "b32", i, target.extents[i]),
                   ("element_stride", "b32", i, target.steps[i])]  # fmt: skip
     lines += [("global_stride", "b64", i, stride) for i, stride in enumerate(target.strides)]
-    assert {name for name, *_ in lines} >= set(FIELDS) - ({"global_stride"} if rank == 1 else set())
+    if target.swizzle > 3:
+        lines += [("swizzle_mode", "b32", None, 3), ("swizzle_atomicity", "b32", None, target.swizzle - 3)]
+    else:
+        lines += [("swizzle_mode", "b32", None, target.swizzle)]
+    fields = {name for name, *_ in lines} | {"swizzle_atomicity"}
+    assert fields >= set(FIELDS) - ({"global_stride"} if rank == 1 else set())
     address = "%s" if space == "shared::cta" else "%o"
     text = "\n".join(
         f"mov.{kind} %v{kind[1:]}, {value}; tensormap.replace.tile.{name}.{space}.b1024.{kind} [{address}], "
         f"{'' if dimension is None else f'{dimension}, '}{value if name in _CONSTANTS else f'%v{kind[1:]}'};"
         for name, kind, dimension, value in lines
     )
-    program = emulator.load(_KERNEL.replace("REPLACES", text).replace("WHERE", space))
+    kernel = _KERNEL.replace("REPLACES", text).replace("WHERE", space)
+    program = emulator.load(kernel.replace("sm_90a", "sm_100a") if target.swizzle > 3 else kernel)
     raw = np.zeros(256, np.uint8)
     data = raw[-raw.ctypes.data % 128 :][:128]
     data[:] = np.frombuffer(start, np.uint8)
@@ -96,8 +110,15 @@ def test_every_type(dtype, elemtype):
     assert replaced(start.encode(), target, "global", elemtype).hex() == target.encode().hex()
 
 
+@pytest.mark.parametrize("swizzle", [4, 5, 6])
+def test_the_atom_of_a_swizzle(swizzle):
+    """PTX ISA, tensormap.replace: 16 bytes 0, 32 bytes 1, 32 bytes with exchanged halves 2, 64 bytes 3."""
+    start = Tiled(6, 1 << 20, (64, 64), (128,), (64, 8), (1, 1), swizzle=3)
+    target = dataclasses.replace(start, swizzle=swizzle)
+    assert replaced(start.encode(), target, "global", 6).hex() == target.encode((10, 0)).hex()
+
+
 def test_a_field_of_another_device_is_refused():
     text = _KERNEL.replace("REPLACES", "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%o], 1;")
-    text = text.replace("sm_90a", "sm_100a")
-    with pytest.raises(emulator.Unsupported, match="compute capability 10.0"):
+    with pytest.raises(emulator.Unsupported, match=r"it needs \.target sm_100a"):
         emulator.launch(emulator.load(text), "k", (1, 1, 1), (32, 1, 1), [bytes(8), bytes(4)], emulator.Memory())
