@@ -96,7 +96,11 @@ def _rule(opcode: str, row: Row) -> str:
     if row.section in MATRIX and any(map(TYPES.fullmatch, row.modifiers)):
         if row.section == "9.7.14.6.3":
             return f"ISA (integers); floats open: {UNMEASURED.bound}"
-        eight_bits = f"; 8-bit floats of mma on Hopper open: {UNMEASURED.bound}" if opcode == "mma" else ""
+        if "kind::mxf8f6f4" in row.modifiers or "kind::f8f6f4" in row.modifiers:
+            return f"published xie2025 (e4m3, e5m2); e2m1, e2m3, e3m2 in bytes open: {UNMEASURED.bound}"
+        if "block_scale" in row.modifiers:
+            return "published xie2025"
+        eight_bits = f"; 8-bit floats of mma on Hopper and B200 open: {UNMEASURED.bound}" if opcode == "mma" else ""
         return f"published xie2025, fasi2021 (f16, bf16, tf32); ISA (integers, f64){eight_bits}"
     bounds = {kind: leeway.bound for (name, kind), leeway in APPROXIMATE.items() if name == opcode}
     bounds = {kind: text for kind, text in bounds.items() if kind in row.modifiers and "approx" in row.modifiers}

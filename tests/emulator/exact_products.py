@@ -60,11 +60,12 @@ def _encoded(values: np.ndarray, exponents: np.ndarray, kind: str, kept: int, ne
     return np.array(out, np.uint64).reshape(values.shape)
 
 
-def one_sum(a: np.ndarray, b: np.ndarray, c: np.ndarray, kinds: tuple, bits: int, kept: int, shift=0) -> np.ndarray:
-    """One sum of all products of A (m, k) and B (k, n) and C (m, n) times 2 ** -shift."""
+def one_sum(a: np.ndarray, b: np.ndarray, c: np.ndarray, kinds: tuple, bits: int, kept: int, shift=0, scales=(0, 0)):
+    """One sum of all products of A (m, k) and B (k, n) and C (m, n) times 2 ** -shift; `scales`: their exponents,
+    (m, 1) of A and (1, n) of B."""
     kind_a, kind_b, kind_d = kinds
     (sa, ea), (sb, eb), (sc, ec) = parts(a, kind_a), parts(b, kind_b), parts(c, kind_d)
-    ec = np.where(sc == 0, ec, ec - shift)
+    ea, eb, ec = ea + scales[0], eb + scales[1], np.where(sc == 0, ec, ec - shift)
     product, exponent = sa[:, :, None] * sb[None], ea[:, :, None] + eb[None]
     greatest = np.maximum(exponent.max(axis=1), ec)
     total = _shifted(sc, bits + ec - FRACTION[kind_d] - greatest)

@@ -36,6 +36,57 @@ def wgmma_forms() -> list[tuple]:
             (64, 8, 32, "e5m2", "e5m2", "f32"), (64, 8, 32, "e4m3", "e5m2", "f16")]  # fmt: skip
 
 
+def tcgen05_forms() -> list[tuple]:
+    """The same of tcgen05.mma, on Blackwell alone."""
+    fp8 = [(64, 8, 32, a, b, d) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for d in ("f32", "f16")]
+    return [(64, 8, 16, "f16", "f16", "f32"), (64, 8, 16, "f16", "f16", "f16"), (64, 8, 16, "bf16", "bf16", "f32"),
+            (64, 8, 8, "tf32", "tf32", "f32"), *fp8]  # fmt: skip
+
+
+def scaled_forms() -> list[tuple]:
+    """(m, n, k, A, B, scale, block) of each kind of sum with scales of blocks."""
+    fp8 = [(16, 8, 32, a, b, "ue8m0", 32) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
+    return [*fp8, *((16, 8, 64, "e2m1", "e2m1", scale, block) for scale in ("ue8m0", "ue4m3") for block in (32, 16))]
+
+
+def scaled_bits(form: tuple, seed: int) -> list[np.ndarray]:
+    """Bytes of A (m, 32), of B (n, 32), the bits of C (m, n), the scales of A (m, k / block) and of B (n, k / block)."""
+    m, n, k, a, b, scale, block = form
+    how = KINDS[seed % len(KINDS)]
+    stream = np.random.PCG64([seed, k, a == "e4m3", b == "e4m3", scale == "ue4m3", block])
+    rows = [_elements(stream, (extent, 32), kind, how) for extent, kind in ((m, a), (n, b))]
+    c = _matrix(stream, (m, n), "f32", how)
+    if a == "e2m1":  # that model has no infinite C here
+        c = np.where(c & np.uint32(0x7FFFFFFF) == 0x7F800000, np.uint32(0x42280000), c)
+    return [*rows, c, *(_scales(stream, (extent, k // block), scale, how) for extent in (m, n))]
+
+
+def _elements(stream: np.random.PCG64, shape: tuple[int, int], kind: str, how: str) -> np.ndarray:
+    if kind != "e2m1":
+        return _matrix(stream, shape, kind, how)
+    raw, choice = (stream.random_raw(shape[0] * shape[1]) for _ in range(2))
+    keep = {"subnormal": 0x99, "many zeros": np.where(choice & np.uint64(7) < 5, 0, 0xFF), "cancelling": 0xAA}
+    return (raw & np.asarray(keep.get(how, 0xFF), np.uint64)).astype(np.uint8).reshape(shape)
+
+
+def _scales(stream: np.random.PCG64, shape: tuple[int, int], kind: str, how: str) -> np.ndarray:
+    raw, choice = (stream.random_raw(shape[0] * shape[1]).astype(np.int64) & 0xFF for _ in range(2))
+    one, most = {"ue8m0": (127, 254), "ue4m3": (56, 126)}[kind]
+    codes = {
+        "near one": one + raw % 9 - 4,
+        "cancelling": np.full(raw.shape, one),
+        "any exponent": raw % (most + 1),
+        "special values": np.where(choice % 11 == 0, most + 1, one + raw % 20 - 10),
+        "many zeros": np.where(choice < 128, 0, raw % (most + 1)),
+        "subnormal": raw % 8,
+        "ties": one + raw % 3 - 1,
+        "wide": np.where(choice < 128, raw % 4, most - raw % 4),
+    }[how]
+    if kind == "ue4m3":
+        codes |= choice & 0x80  # the sign is ignored
+    return codes.astype(np.uint8).reshape(shape)
+
+
 def seeds(form: tuple) -> int:
     """How many sets of operands the file has of a form."""
     return SEEDS if form[0] != 64 else len(KINDS)
@@ -83,7 +134,9 @@ def _matrix(stream: np.random.PCG64, shape: tuple[int, int], kind: str, how: str
 
 
 def name(form: tuple) -> str:
-    m, n, k, a, b, c = form
+    m, n, k, a, b, c, *block = form
+    if block:
+        return f"m{m}n{n}k{k}.block{block[0]}.f32.{a}.{b}.f32.{c}"
     return f"m{m}n{n}k{k}.{c}.{a}.{b}.{c}"
 
 
@@ -92,8 +145,11 @@ def _model(checkout: str, architecture: str, form: tuple):
     from mmasim.simulator import nv_ptx
 
     try:
+        if len(form) == 7:
+            return nv_ptx.mma_block_scale(architecture, name(form))
         if form[0] == 64:
-            return nv_ptx.wgmma(architecture, name(form).rpartition(".")[0])
+            of_64 = nv_ptx.wgmma if architecture == "Hopper" else nv_ptx.tcgen05mma
+            return of_64(architecture, name(form).rpartition(".")[0])
         return nv_ptx.mma(architecture, name(form))
     except Exception:  # a form that this architecture has not, in that model's words
         return None
@@ -106,10 +162,12 @@ def _expected(model, form: tuple, seed: int) -> np.ndarray:
         "f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "f32": torch.float32,
         "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2,
     }  # fmt: skip
+    types |= {"ue8m0": torch.float8_e8m0fnu, "ue4m3": torch.float8_e4m3fn, "e2m1": torch.uint8}
+    arrays, kinds = (bits(form, seed), form[3:]) if len(form) == 6 else _scaled_operands(form, seed)
     signed = {1: np.int8, 2: np.int16, 4: np.int32}
     tensors = [
         torch.from_numpy(array.view(signed[array.itemsize]).copy()).view(types[kind])
-        for array, kind in zip(bits(form, seed), form[3:], strict=True)
+        for array, kind in zip(arrays, kinds, strict=True)
     ]
     result = model(*tensors)
     return (
@@ -119,10 +177,21 @@ def _expected(model, form: tuple, seed: int) -> np.ndarray:
     )
 
 
-def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
-    """The bits of D on the emulator."""
-    from tests.emulator.conftest import Machine
+def _scaled_operands(form: tuple, seed: int) -> tuple[list[np.ndarray], list[str]]:
+    """The arrays that MMA-SIM takes, with their types: B and its scales are (K, N)."""
+    a, b, c, scales_a, scales_b = scaled_bits(form, seed)
+    return [a, b.T, c, scales_a, scales_b.T], [form[3], form[4], "f32", form[5], form[5]]
 
+
+def computed(form: tuple, seed: int, gpu_model: str) -> np.ndarray:
+    """The bits of D on the emulator; of tcgen05.mma and scaled forms by the functions that compute them."""
+    from tests.emulator.conftest import Machine
+    from tests.emulator.tensor_core import test_planes
+
+    if len(form) == 7:
+        return test_planes.scaled(form, *scaled_bits(form, seed))
+    if form[0] == 64 and gpu_model == "b200":
+        return test_planes.plain(form, *bits(form, seed))
     return product(Machine(gpu_model), form, *bits(form, seed))
 
 
@@ -140,6 +209,11 @@ def product(machine, form: tuple, *operands: np.ndarray) -> np.ndarray:
     return result.view(_TYPES[8 * result.itemsize])
 
 
+def all_forms(gpu_model: str) -> list[tuple]:
+    more = {"h100": wgmma_forms, "b200": tcgen05_forms, "rtx5090": scaled_forms}.get(gpu_model, list)
+    return forms() + more()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", metavar="MMA-SIM")
@@ -147,7 +221,7 @@ def main() -> int:
     options = parser.parse_args()
     kept, wrong = {}, 0
     for gpu_model, architecture in MODELS.items():
-        for form in forms() + wgmma_forms():
+        for form in all_forms(gpu_model):
             model = _model(options.checkout, architecture, form)
             if model is None:
                 continue

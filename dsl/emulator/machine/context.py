@@ -52,6 +52,7 @@ BAD_FUNCTION, RECURSION = (
     52,
 )  # of a call through a register: it has the address of none; of functions that call themselves: no room
 BAD_TEXTURE, OUTSIDE_SURFACE = 53, 54  # of a handle that is not a texture; of an access with .trap
+BAD_SELECTOR = 60  # of the scales of mma: the operand; the wrong id is the size
 MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
 NOT_UNIFORM = 33  # threads of a warpgroup differ in what must be the same for all
 PARTIAL_WARPGROUP = 34  # a warpgroup's instruction that not all its threads can reach; the address is their number

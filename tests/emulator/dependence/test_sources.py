@@ -84,6 +84,14 @@ def test_mma_is_open_where_nobody_measured_it():
     assert bound(eight, HOPPER) == "nobody measured this form on the chip"
     assert bound(eight, AMPERE) is None
     assert bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", HOPPER) is None
+    assert bound(eight, TENSOR_CORES["blackwell"]) == "nobody measured this form on the chip"
+    geforce = TENSOR_CORES["blackwell_geforce"]
+    assert bound(eight, geforce) is None
+    scaled = "mma.sync.aligned.kind::mxf8f6f4.block_scale.m16n8k32.row.col.f32.e4m3.{}.f32.ue8m0"
+    assert bound(scaled.format("e5m2"), geforce) is None
+    assert bound(scaled.format("e2m1"), geforce) == "nobody measured this form on the chip"
+    assert bound("mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e3m2.e4m3.f32", geforce) is not None
+    assert bound("mma.sync.aligned.kind::mxf4.block_scale.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue8m0", geforce) is None
 
 
 @pytest.mark.parametrize("name, is_open", [

@@ -30,6 +30,11 @@ class Matrix(ctypes.Structure):
     _fields_ = [("values", ctypes.c_void_p), ("pitch", ctypes.c_uint32)]
 
 
+class Scales(ctypes.Structure):
+    _fields_ = [("a", ctypes.c_void_p), ("b", ctypes.c_void_p), ("count", ctypes.c_uint32),
+                ("is_ue4m3", ctypes.c_bool)]  # fmt: skip
+
+
 class Rule(ctypes.Structure):
     _fields_ = [("fraction_bits", ctypes.c_uint32), ("is_half", ctypes.c_bool), ("saturates", ctypes.c_bool),
                 ("shift", ctypes.c_uint32)]  # fmt: skip
@@ -39,15 +44,40 @@ def operand(rows: np.ndarray, kind: str, negated: bool = False) -> Operand:
     return Operand(rows.ctypes.data, len(rows), getattr(operand_kind, kind.upper()), negated)
 
 
-def multiply(a: Operand, b: Operand, d: np.ndarray, rule: Rule) -> np.ndarray:
-    """D of 32-bit elements after the call; the columns that follow those of the product must stay."""
+def call(name: str, a: Operand, b: Operand, d: np.ndarray, *rest: ctypes.Structure) -> np.ndarray:
+    """D of 32-bit elements after the call; the columns after the product must stay."""
     wide = np.full((len(d), d.shape[1] + 3), 7, d.dtype)
     wide[:, :-3] = d
-    matrix = Matrix(wide.ctypes.data, wide.shape[1])
-    library = ctypes.CDLL(str(native_library.here()))
-    library.emu_multiply(*map(ctypes.byref, (a, b, matrix, rule)))
+    *before, last = [*rest, Matrix(wide.ctypes.data, wide.shape[1])]
+    order = (a, b, last, *before) if name == "emu_multiply" else (a, b, *before, last)
+    getattr(ctypes.CDLL(str(native_library.here())), name)(*map(ctypes.byref, order))
     assert (wide[:, -3:] == 7).all()
     return wide[:, :-3]
+
+
+def multiply(a: Operand, b: Operand, d: np.ndarray, rule: Rule) -> np.ndarray:
+    return call("emu_multiply", a, b, d, rule)
+
+
+def scaled(form: tuple, a: np.ndarray, b: np.ndarray, c: np.ndarray, scales_a, scales_b) -> np.ndarray:
+    """The bits of D of a form of tensor_core_data.scaled_forms; A and B are rows of bytes."""
+    packed = "x2" * (form[2] == 64)
+    scales = Scales(scales_a.ctypes.data, scales_b.ctypes.data, scales_a.shape[1], form[5] == "ue4m3")
+    operands = operand(a, form[3] + packed), operand(b, form[4] + packed)
+    return call("emu_multiply_scaled", *operands, c.view(np.float32), scales).view(np.uint32)
+
+
+def plain(form: tuple, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The bits of D of a form of tensor_core_data.tcgen05_forms; B is (K, N)."""
+    is_half = form[5] == "f16"
+    rows = np.ascontiguousarray(b.T)
+    floats = c.view(np.float16 if is_half else np.float32).astype(np.float32)
+    result = multiply(operand(a, form[3]), operand(rows, form[4]), floats, Rule(25, is_half))
+    return (
+        np.where(np.isnan(result), 0x7FFF, result.astype(np.float16).view(np.uint16)).astype(np.uint16)
+        if is_half
+        else result.view(np.uint32)
+    )
 
 
 def in_containers(codes: np.ndarray, kind: str) -> np.ndarray:

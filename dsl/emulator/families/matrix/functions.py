@@ -19,7 +19,7 @@ def of_matrices(instruction: str, count: int, transposes: bool) -> str:
     return f"emu_{instruction}_x{count}" + "_trans" * transposes
 
 
-MOVMATRIX = "emu_movmatrix_trans"
+MOVMATRIX, MMA_KIND = "emu_movmatrix_trans", "emu_mma_kind"
 
 
 def _of_warps() -> set[str]:
@@ -30,4 +30,4 @@ def _of_warps() -> set[str]:
     }
 
 
-SIGNATURES = {**dict.fromkeys(sorted(_of_warps() | {MOVMATRIX}), "void (ptr, i32)")}
+SIGNATURES = {**dict.fromkeys(sorted(_of_warps() | {MOVMATRIX, MMA_KIND}), "void (ptr, i32)")}

@@ -11,3 +11,30 @@ class MatrixArea(ctypes.Structure):
     """A lane's exchange area for mma, ldmatrix and their like (mma.cc): m16n8k16 of f64 has 32 words in."""
 
     _fields_ = [("function", _u64), ("words", _u32 * 38)]
+
+
+class Selector(ctypes.Structure):
+    """A lane's word of scales, and which byte of it and which thread of four are taken."""
+
+    _fields_ = [("scales", _u32), ("byte", _u32), ("thread", _u32)]
+
+
+class KindArea(ctypes.Structure):
+    """A lane's exchange area for mma with a kind (kinds.cc)."""
+
+    _fields_ = [
+        ("function", _u64),
+        ("form", _u32),
+        ("a", _u32 * 4),
+        ("b", _u32 * 2),
+        ("d", _u32 * 4),  # in and out
+        ("scale_a", Selector),
+        ("scale_b", Selector),
+    ]
+
+
+class mma_kind:
+    """The parts of `form` of a KindArea: the kinds of A and B (operand_kind), how many scales a row has, flags."""
+
+    B_SHIFT, SCALES_SHIFT = 8, 20
+    HALF, UE4M3 = 1 << 16, 1 << 17

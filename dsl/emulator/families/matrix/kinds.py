@@ -1,0 +1,78 @@
+"""mma with a kind: floats of 8, 6 and 4 bits, and scales of blocks. PTX ISA 9.7.14.5.14, 9.7.14.3."""
+
+from __future__ import annotations
+
+import ctypes
+
+from dsl.emulator.families.matrix import functions
+from dsl.emulator.families.matrix.numbers import KindArea, Selector, mma_kind
+from dsl.emulator.families.warp import emit as warp
+from dsl.emulator.machine.numbers import meeting
+from dsl.emulator.ptx.syntax import Imm
+from dsl.emulator.tensor_core.numbers import operand_kind
+
+ELEMENTS = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
+
+
+def multiply(body, instr):
+    """mma.sync.aligned.shape.row.col.kind{.block_scale.scale_vec}.dtype.atype.btype.ctype{.stype} d, a, b, c
+    {, scales of A, {byte, thread}, scales of B, {byte, thread}}."""
+    if body.places.tensor_core.name != "blackwell_geforce":
+        raise body.refuse(
+            instr,
+            f"mma with a kind needs GeForce Blackwell: this GPU model is of {body.places.tensor_core.name}",
+            "choose `--gpu-model rtx5090`",
+        )
+    d, a, b, c, *scales = instr.operands
+    count = scales_of(instr)
+    for operand, place in zip(scales[1::2], (6, 8)):
+        _check_selector(body, instr, operand.items, count, place)
+    area = body.exchange_area(ctypes.sizeof(KindArea))
+    _put(body, area, KindArea.function.offset, f"@{functions.MMA_KIND}", "ptr")
+    _put(body, area, KindArea.form.offset, str(_form_word(instr, count)))
+    for operand, field in ((a, KindArea.a), (b, KindArea.b), (c, KindArea.d)):
+        for i, item in enumerate(operand.items):
+            _put(body, area, field.offset + 4 * i, body.read(item, 32))
+    for field, word, selector in zip((KindArea.scale_a, KindArea.scale_b), scales[::2], scales[1::2]):
+        _put_scale(body, area, field.offset, word, selector.items)
+    key = meeting.COLLECTIVE | body.site(instr) << 8
+    warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
+    for i, item in enumerate(d.items):
+        place = body.op(f"getelementptr i8, ptr {area}, i32 {KindArea.d.offset + 4 * i}")
+        body.write(item, body.op(f"load i32, ptr {place}, align 4"), 32)
+
+
+def scales_of(instr) -> int:
+    """How many scales a row of A has; 0 without .block_scale."""
+    if "block_scale" not in instr.mods:
+        return 0
+    sizes = [int(each[-2]) for each in instr.mods if each.startswith("scale_vec::")]
+    return sizes[0] if sizes else 1 if "kind::mxf8f6f4" in instr.mods else 2
+
+
+def _check_selector(body, instr, ids: tuple, count: int, place: int) -> None:
+    """Refuse constants that name no byte of a word or no thread of a group."""
+    byte, thread = (each.value if type(each) is Imm else 0 for each in ids)
+    bytes_, threads = range(0, 4, count), range(2 if place == 6 else 4)
+    for name, value, allowed in (("byte", byte, bytes_), ("thread", thread, threads)):
+        if value not in allowed:
+            numbers = " or ".join(map(str, allowed))
+            raise body.refuse(instr, f"the {name} id of operand {place} must be {numbers}, got {value}")
+
+
+def _form_word(instr, count: int) -> int:
+    a, b = (each for each in instr.mods if each in ELEMENTS)
+    packed = "kind::mxf8f6f4" not in instr.mods and count
+    kind_a, kind_b = (getattr(operand_kind, "E2M1X2" if packed else each.upper()) for each in (a, b))
+    flags = (mma_kind.HALF if "f16" in instr.mods else 0) | (mma_kind.UE4M3 if "ue4m3" in instr.mods else 0)
+    return kind_a | kind_b << mma_kind.B_SHIFT | count << mma_kind.SCALES_SHIFT | flags
+
+
+def _put_scale(body, area: str, at: int, word, ids: tuple) -> None:
+    _put(body, area, at + Selector.scales.offset, body.read(word, 32))
+    for field, each in zip((Selector.byte, Selector.thread), ids):
+        _put(body, area, at + field.offset, body.cast("zext", body.read(each, 16), "i16", "i32"))
+
+
+def _put(body, area: str, at: int, value: str, kind: str = "i32") -> None:
+    body.do(f"store {kind} {value}, ptr {body.op(f'getelementptr i8, ptr {area}, i32 {at}')}, align 4")
