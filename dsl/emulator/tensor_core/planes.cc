@@ -31,35 +31,40 @@ template <Kind kind> void spread_row(const u8 *raw, float *out, u32 sign) {
   }
 }
 
-// The plane of an operand: element (row, k) at row * row_step + k * k_step.
-template <Kind kind> void spread_kind(const Operand &of, float *out, u32 row_step, u32 k_step) {
+// The plane of A: row by row. The plane of B: eight columns after eight columns, of which a vector has one k.
+enum class Order { ROWS, EIGHTS };
+
+template <Kind kind> void spread_kind(const Operand &of, float *out, Order order) {
+  constexpr u32 k = length(kind);
   const u8 *raw = of.raw;
   const u32 sign = of.negated ? 1u << 31 : 0;
-  alignas(64) float one[length(kind)];
-  for (u32 row = 0; row < of.rows; ++row, raw += ROW_BYTES, out += row_step) {
-    if (k_step == 1) spread_row<kind>(raw, out, sign);
-    else {
-      spread_row<kind>(raw, one, sign);
-      UNROLLED
-      for (u32 k = 0; k < length(kind); ++k) out[k_step * k] = one[k];
+  alignas(64) float one[k];
+  for (u32 row = 0; row < of.rows; ++row, raw += ROW_BYTES) {
+    if (order == Order::ROWS) {
+      spread_row<kind>(raw, out + row * k, sign);
+      continue;
     }
+    spread_row<kind>(raw, one, sign);
+    float *place = out + row / LANES * LANES * k + row % LANES;
+    UNROLLED
+    for (u32 i = 0; i < k; ++i) place[LANES * i] = one[i];
   }
 }
 
-void spread(const Operand &of, float *out, u32 row_step, u32 k_step) {
+void spread(const Operand &of, float *out, Order order) {
   switch (of.kind) {
-    case Kind::f16: return spread_kind<Kind::f16>(of, out, row_step, k_step);
-    case Kind::bf16: return spread_kind<Kind::bf16>(of, out, row_step, k_step);
-    case Kind::tf32: return spread_kind<Kind::tf32>(of, out, row_step, k_step);
-    case Kind::e4m3: return spread_kind<Kind::e4m3>(of, out, row_step, k_step);
-    case Kind::e5m2: return spread_kind<Kind::e5m2>(of, out, row_step, k_step);
-    case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, row_step, k_step);
-    case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, row_step, k_step);
-    case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, row_step, k_step);
-    case Kind::e2m1x2: return spread_kind<Kind::e2m1x2>(of, out, row_step, k_step);
-    case Kind::s8: return spread_kind<Kind::s8>(of, out, row_step, k_step);
-    case Kind::u8: return spread_kind<Kind::u8>(of, out, row_step, k_step);
-    default: return spread_kind<Kind::b1>(of, out, row_step, k_step);
+    case Kind::f16: return spread_kind<Kind::f16>(of, out, order);
+    case Kind::bf16: return spread_kind<Kind::bf16>(of, out, order);
+    case Kind::tf32: return spread_kind<Kind::tf32>(of, out, order);
+    case Kind::e4m3: return spread_kind<Kind::e4m3>(of, out, order);
+    case Kind::e5m2: return spread_kind<Kind::e5m2>(of, out, order);
+    case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, order);
+    case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, order);
+    case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, order);
+    case Kind::e2m1x2: return spread_kind<Kind::e2m1x2>(of, out, order);
+    case Kind::s8: return spread_kind<Kind::s8>(of, out, order);
+    case Kind::u8: return spread_kind<Kind::u8>(of, out, order);
+    default: return spread_kind<Kind::b1>(of, out, order);
   }
 }
 
@@ -133,26 +138,25 @@ struct Products {
   const i32 *exponents_a;
   const float *b;
   const i32 *exponents_b;
-  u32 n;
-  Floats of_b(int k) const { return load<Floats>(b + n * k); }
+  Floats of_b(int k) const { return load<Floats>(b + LANES * k); }
   Doubles product(int k) const { return (double)a[k] * to<Doubles>(of_b(k)); }
   Floats float_product(int k) const { return a[k] * of_b(k); }
-  Ints exponent(int k) const { return exponents_a[k] + load<Ints>(exponents_b + n * k); }
+  Ints exponent(int k) const { return exponents_a[k] + load<Ints>(exponents_b + LANES * k); }
   Floats factor(Ints exponent) const { return float_power(exponent); }
   const Products &unscaled() const { return *this; }
 };
 
 struct Planes {
-  alignas(64) float a[MOST_ROWS * MOST_K];  // (rows, K)
+  alignas(64) float a[MOST_ROWS * MOST_K];
   alignas(64) i32 exponents_a[MOST_ROWS * MOST_K];
-  alignas(64) float b[MOST_K * MOST_COLUMNS];  // (K, n)
+  alignas(64) float b[MOST_K * MOST_COLUMNS];
   alignas(64) i32 exponents_b[MOST_K * MOST_COLUMNS];
   u32 rows, n;
   bool special;  // whether an element of A or B is an infinity or a NaN
 
   template <Sum S> Products products(u32 row, u32 column) const {
-    const u32 at_a = row * S.terms;
-    return {a + at_a, exponents_a + at_a, b + column, exponents_b + column, n};
+    const u32 at_a = row * S.terms, at_b = column * S.terms;
+    return {a + at_a, exponents_a + at_a, b + at_b, exponents_b + at_b};
   }
 };
 
@@ -260,7 +264,8 @@ template <int K, class Total, class Add> void integer_sums(const Planes &p, cons
   each_sum(p, d, [&](u32 row, u32 column, float *place) {
     Total total = 0;
     UNROLLED
-    for (int k = 0; k < K; ++k) total = add(Floats(p.a[row * K + k]), load<Floats>(p.b + p.n * k + column), total);
+    for (int k = 0; k < K; ++k)
+      total = add(Floats(p.a[row * K + k]), load<Floats>(p.b + column * K + LANES * k), total);
     Ints start = load<Ints>(place), sum = to<Ints>(total);
     store(place, saturates ? __builtin_elementwise_add_sat(start, sum) : start + sum);
   });
@@ -292,8 +297,8 @@ bool is_integer(Kind kind) { return kind == Kind::s8 || kind == Kind::u8 || kind
 void fill(Planes &planes, const Operand &a, const Operand &b) {
   planes.rows = a.rows;
   planes.n = b.rows;
-  spread(a, planes.a, length(a.kind), 1);
-  spread(b, planes.b, 1, b.rows);
+  spread(a, planes.a, Order::ROWS);
+  spread(b, planes.b, Order::EIGHTS);
 }
 
 void fill_exponents(Planes &planes, const Operand &a, const Operand &b) {
