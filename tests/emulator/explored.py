@@ -19,10 +19,21 @@ class Explored:
     where they are not rows of blocks."""
 
     def __init__(
-        self, body, grid=2, block=1, words=8, initial=(), cluster=1, declared="", functions="", shape=None, **options
+        self,
+        body,
+        grid=2,
+        block=1,
+        words=8,
+        initial=(),
+        cluster=1,
+        declared="",
+        functions="",
+        shape=None,
+        header=HEADER,
+        **options,
     ):
         shapes = shape or ((grid, 1, 1), (cluster, 1, 1))
-        ptx = f"""{HEADER}{functions}.visible .entry k(.param .u64 p) {{
+        ptx = f"""{header}{functions}.visible .entry k(.param .u64 p) {{
 {REGISTERS} {declared}
 ld.param.u64 %a, [p]; mov.u32 %r14, %ctaid.x; mov.u32 %r15, %ntid.x; mov.u32 %n, %tid.x;
 mad.lo.u32 %n, %r14, %r15, %n; mul.wide.u32 %b, %n, 4; add.u64 %b, %a, %b;

@@ -16,7 +16,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from dsl.emulator.families import table as isa
+from dsl.emulator.ir import operand_grammar
 from dsl.forms import table
 from dsl.forms.form import Form
 from dsl.lower import sass
@@ -63,8 +64,21 @@ class Change(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether the emulator has it."""
-        return isa.row_of(self.opcode, self.modifiers) is not None
+        """Whether the emulator has it, with as many operands."""
+        row = isa.row_of(self.opcode, self.modifiers)
+        return row is not None and self._operand_count in _counts(row.operands, self.opcode, self.modifiers)
+
+    @property
+    def _operand_count(self) -> int:
+        operands = re.search(rf"(?<![\w.]){re.escape(self.name)}(?=\s)([^;]*);", self.form.text)
+        flat = re.sub(r"\{[^}]*\}|\[[^]]*\]", "x", operands[1])
+        return len(flat.split(",")) if flat.strip() else 0
+
+
+def _counts(text: str, opcode: str, modifiers: tuple[str, ...]) -> Container[int]:
+    """How many operands a row takes; any number if only its emitter knows, or families/control/stack.py adds some."""
+    text = "" if opcode in ("alloca", "stacksave", "stackrestore") else text or isa.OPERANDS.get(opcode, "")
+    return operand_grammar.by_count(text, modifiers) if text else range(100)
 
 
 def changed(opcode: str, modifiers: list[str]) -> Iterator[list[str]]:

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from dsl.emulator.families import table as isa
+from dsl.emulator.ir import operand_grammar
 from dsl.forms.form import Form
 from tests.emulator import legality
 
@@ -28,4 +30,6 @@ def test_the_order_is_free_where_ptxas_does_not_mind():
 
 def parts(name):
     opcode, *modifiers = name.split(".")
-    return opcode, tuple(modifiers), Form(name, "", (), ())
+    row = isa.row_of(opcode, tuple(modifiers))
+    words = operand_grammar.read((row.operands or isa.OPERANDS[opcode]) if row else "")[0]
+    return opcode, tuple(modifiers), Form(name, f"{name} {', '.join('x' for _ in words)};", (), ())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from dsl.emulator.ir import needs
 from dsl.emulator.ir.builder import Builder
 from dsl.emulator.ir.places import Places
 from dsl.emulator.ir.special import read_special
@@ -96,6 +97,12 @@ class Body(Builder):
 
     def refuse(self, instr: Instr, why: str = "", fix: str = "") -> Unsupported:
         return Unsupported(instr.name, instr.line, self.place_of(instr.loc), why, instr.text, fix)
+
+    def require(self, instr: Instr, need: str) -> None:
+        """Raise Unsupported if the module lacks what the operands need (needs.py). Rows have the needs of modifiers."""
+        why, fix = needs.read(need).refusal(self.module.target, self.module.version)
+        if why:
+            raise self.refuse(instr, why, fix)
 
     def malformed(self, instr: Instr, why: str) -> PtxError:
         return PtxError(f"{why}: {instr.text}", instr.line, self.place_of(instr.loc))

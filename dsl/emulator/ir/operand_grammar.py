@@ -265,15 +265,15 @@ def types_of(modifiers: tuple[str, ...]) -> tuple[str, ...]:
 
 def problem(text: str, instr: Instr) -> str:
     """The problem with the operands of an instruction, or ''."""
-    by_count, given = _by_count(text, instr.mods), len(instr.operands)
-    if given not in by_count:
-        counts = " or ".join(map(str, sorted(by_count))) if any(by_count) else "no"
-        return f"`{instr.opcode}` takes {counts} operand{'s' * (counts != '1')}, got {given}"
-    return max(_problem(each, instr) for each in by_count[given])[1]
+    counts, given = by_count(text, instr.mods), len(instr.operands)
+    if given not in counts:
+        known = " or ".join(map(str, sorted(counts))) if any(counts) else "no"
+        return f"`{instr.opcode}` takes {known} operand{'s' * (known != '1')}, got {given}"
+    return max(_problem(each, instr) for each in counts[given])[1]
 
 
 @functools.cache
-def _by_count(text: str, modifiers: tuple[str, ...]) -> dict[int, list[tuple[Operand, ...]]]:
+def by_count(text: str, modifiers: tuple[str, ...]) -> dict[int, list[tuple[Operand, ...]]]:
     """The lists of operands of an instruction with these modifiers, by how many operands they take."""
     found: dict[int, list[tuple[Operand, ...]]] = {}
     for words in read(text):

@@ -105,6 +105,10 @@ def signs() -> Iterator[Form]:
             for kind in ("bf16", "bf16x2"):
                 if "ftz" not in each:
                     yield simple(f"{opcode}{each}.{kind}", f"{kind} {kind}", kind)
+        for each in options(("", "ftz"), ("", "NaN"), ("", "abs")):
+            name = f"{opcode}{each}.f32"
+            text = f"{name} %d0, %a0, %a1, %a2;"
+            yield Form(f"{name}.of_three", text, operands("f32", 3), ("u4",), least="100:8.8")
 
 
 def approximations() -> Iterator[Form]:

@@ -55,6 +55,9 @@ def votes() -> Iterator[Form]:
     ]:
         name = f"redux.sync.{opcode}.{kind}"
         yield warp_form(name, f"{name} %d0, %a0, -1;", (one,), ("u4",))
+    for opcode, absolute, nan in itertools.product(("min", "max"), ("", ".abs"), ("", ".NaN")):
+        name = f"redux.sync.{opcode}{absolute}{nan}.f32"
+        yield warp_form(name, f"{name} %d0, %a0, -1;", operands("f32", 1), ("u4",))
 
 
 def matrices() -> Iterator[Form]:

@@ -143,6 +143,8 @@ FEW = [
      "it needs .target sm_90a or a later one that ends with `a` or `f`; the module has .target sm_90", "8.0", "sm_90a"),
     ("add.f32x2 %d1, %d1, %d2;", "sm_90a", "8.6", "it needs .target sm_100 or later; the module has .target sm_90a",
      "8.6", "sm_100"),
+    ("redux.sync.min.f32 %r1, %r2, -1;", "sm_120a", "8.8",
+     "it needs .target sm_100a, sm_100f, sm_103a or sm_103f; the module has .target sm_120a", "8.8", "sm_100a"),
     ("min.ftz.NaN.xorsign.abs.f32 %r1, %r1, %r2;", "sm_80", "7.2",
      "it needs .target sm_86 or later; the module has .target sm_80", "7.2", "sm_86"),
     ("ld.relaxed.cluster.global.u32 %r1, [%d1];", "sm_89", "7.8",

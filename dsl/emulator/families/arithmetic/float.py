@@ -17,6 +17,7 @@ CANONICAL = {"f32": "0x7FFFFFFFE0000000", "f16": "32767", "bf16": "32767"}
 LEAST_NORMAL = {"f32": "0x3810000000000000", "f64": "0x0010000000000000", "f16": "0x3F10000000000000"}
 OUT_OF_BOUNDS = 0x7FF7  # what others saw TMA fill with on an H100
 LLVM = {"f32": "float", "f64": "double"}
+THREE = "100:8.8"  # of min and max of three
 SUFFIX = {"float": "f32", "double": "f64"}
 
 
@@ -328,8 +329,10 @@ def sign(operation: str):
 
 
 def minmax(body, instr):
-    """min, max: one NaN gives the other operand (.NaN: NaN), -0 is less than +0; three operands fold."""
+    """min, max of two or three: a NaN counts only with .NaN, or if there is nothing else; -0 is less than +0."""
     operation = instr.opcode
+    if len(instr.operands) > 3:
+        body.require(instr, THREE)
 
     def element(bits, kind):
         llvm = "double" if kind == "f64" else "float"
@@ -361,6 +364,7 @@ def _minmax_pair(body, instr, operation, a_bits, b_bits, kind, llvm):
     xorsign = "xorsign" in instr.mods
     if xorsign:
         signs = body.xor(a_bits, b_bits, f"i{width}")
+    if "abs" in instr.mods:
         a, b = (body.op(f"call {llvm} @llvm.fabs.{SUFFIX[llvm]}({llvm} {v})") for v in (a, b))
     less = body.op(f"fcmp {'olt' if operation == 'min' else 'ogt'} {llvm} {a}, {b}")
     picked = body.op(f"select i1 {less}, {llvm} {a}, {llvm} {b}")

@@ -74,10 +74,14 @@ _row("neg", "9.7.3.10", f"?ftz f32/{HALF} | f64/{BF}", floating.sign("neg"))
 _steady(
     "min max",
     "9.7.3.11",
-    ["f32/f64 | ftz f32"]
-    + [f"?NaN {_more} {BF} | ?ftz ?NaN {_more} f32/{HALF} @80" for _more in ("", "xorsign@86:7.2 abs")],
+    [
+        f"f64 | ?NaN {BF} | ?ftz ?NaN {HALF} @80",
+        f"?NaN xorsign@86:7.2 abs {BF} | ?ftz ?NaN xorsign@86:7.2 abs f32/{HALF} @80",
+    ],
     floating.minmax,
 )
+_steady("min max", "9.7.3.11", "?ftz f32 | ?ftz NaN f32 @80", floating.minmax, operands="=1 1 1 1?")
+_steady("min max", "9.7.3.11", "?ftz ?NaN abs f32 @100:8.8", floating.minmax, operands="=1 1 1 1")
 _row("rcp", "9.7.3.13", f"approx/{ROUND} ?ftz f32 | {ROUND} f64 | approx ftz f64", floating.reciprocal)
 _row("sqrt", "9.7.3.15", f"approx/{ROUND} ?ftz f32 | {ROUND} f64", floating.arithmetic("sqrt"))
 _row("rsqrt", "9.7.3.16", "approx ?ftz f32/f64", floating.reciprocal_root)

@@ -86,7 +86,8 @@ def _reduce(instr: Instr) -> Collective | None:
     def vector(code, given):
         return _splat(code, code.op(f"call i32 @llvm.vector.reduce.{operation}.v32i32(<32 x i32> {given})"), "i32"), ""
 
-    return Collective(meeting.REDUX | row << 8, instr.operands[1], 32, instr.operands[0], None, vector=vector)
+    in_words = None if "f32" in instr.mods else vector
+    return Collective(meeting.REDUX | row << 8, instr.operands[1], 32, instr.operands[0], None, vector=in_words)
 
 
 COLLECTIVES = {"shfl": _shuffle, "vote": _vote, "match": _match, "redux": _reduce}

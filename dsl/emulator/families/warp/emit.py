@@ -76,13 +76,15 @@ def match(body, instr):
 def reduction(instr) -> tuple[str, int]:
     """The operation as LLVM names it, and its number."""
     operation = next(m for m in instr.mods if m in ("add", "min", "max", "and", "or", "xor"))
+    is_float = "f32" in instr.mods
     if operation in ("min", "max"):
-        operation = ("s" if type_of(instr) in SIGNED else "u") + operation
-    return operation, getattr(redux, operation.upper())
+        operation = ("s" if is_float or type_of(instr) in SIGNED else "u") + operation
+    options = redux.FLOAT * is_float | redux.ABS * ("abs" in instr.mods) | redux.NAN * ("NaN" in instr.mods)
+    return operation, getattr(redux, operation.upper()) | options
 
 
 def reduce(body, instr):
-    """redux.sync: integer add, min, max, and, or, xor over the lanes of the mask."""
+    """redux.sync: add, min, max, and, or, xor of integers, or min and max of f32, over the lanes of the mask."""
     _, row = reduction(instr)
     value = body.resize(body.read(instr.operands[1], 32), 32, 64)
     meet(body, instr, meeting.REDUX | row << 8, body.read(instr.operands[2], 32), value)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 
 class redux:
-    """The second byte of the key of a REDUX."""
+    """The second byte of the key of a REDUX. Of f32, SMIN or SMAX with FLOAT, and with ABS or NAN."""
 
     ADD, AND, OR, XOR, SMIN, SMAX, UMIN, UMAX = range(8)
+    FLOAT, ABS, NAN = 8, 16, 32
 
 
 class shuffled:

@@ -17,7 +17,7 @@ _row("activemask", "9.7.13.11", "b32", warp.active_mask, meets=True, traits=IDLE
 _row(
     "redux",
     "9.7.13.12",
-    f"sync add/min/max u32/s32 @80 | sync {LOGIC} b32 @80",
+    f"sync add/min/max u32/s32 @80 | sync {LOGIC} b32 @80 | sync min/max ?abs ?NaN f32 @100f:8.6",
     warp.reduce,
     meets=True,
     traits=EXCHANGE | IDLE,

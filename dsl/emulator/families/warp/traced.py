@@ -7,6 +7,7 @@ See translate/traced.py. An exchange orders no memory, and no lane goes on befor
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from functools import reduce
 
 from dsl.emulator.families.warp.emit import destinations, reduction
@@ -37,8 +38,29 @@ def combined(instr: Instr, given: dict[int, int], own: int) -> int:
         equal = {lane for lane, value in given.items() if value == own}
         return sum(1 << lane for lane in equal) if "any" in instr.mods or equal == given.keys() else 0
     if instr.opcode == "redux":
-        return reduce(_OPERATIONS[reduction(instr)[0]], given.values()) & 0xFFFFFFFF
+        return _reduced(instr, given.values())
     return next(iter(given.values()), 0)
+
+
+def _reduced(instr: Instr, given: Iterable[int]) -> int:
+    if "f32" in instr.mods:
+        return _reduced_floats(instr, given)
+    return reduce(_OPERATIONS[reduction(instr)[0]], given) & 0xFFFFFFFF
+
+
+def _reduced_floats(instr: Instr, given: Iterable[int]) -> int:
+    """-0 is less than +0, and a NaN counts only with .NaN, or if there is nothing else."""
+    mask = 0x7FFFFFFF if "abs" in instr.mods else 0xFFFFFFFF
+    given = [bits & mask for bits in given]
+    numbers = [bits for bits in given if bits & 0x7FFFFFFF <= 0x7F800000]
+    if not numbers or ("NaN" in instr.mods and len(numbers) < len(given)):
+        return 0x7FFFFFFF
+    return (min if "min" in instr.mods else max)(numbers, key=_float_order)
+
+
+def _float_order(bits: int) -> int:
+    """An integer that has the order of floats."""
+    return ~(bits & 0x7FFFFFFF) if bits >> 31 else bits
 
 
 def _signed(bits: int) -> int:

@@ -118,10 +118,27 @@ u32 reduced(u32 how, u32 a, u32 b) {
   }
 }
 
+constexpr u32 NO_SIGN = 0x7fffffff, CANONICAL_NAN = 0x7fffffff;
+
+// Bits of a float as an integer with the same order, -0 below +0. A NaN wins with .NaN, and loses without.
+u32 ordered(u32 how, u32 bits) {
+  if ((bits & NO_SIGN) > 0x7f800000) return !(how & redux::NAN) == ((how & 7) == redux::SMIN) ? NO_SIGN : ~NO_SIGN;
+  if (how & redux::ABS) bits &= NO_SIGN;
+  return bits >> 31 ? bits ^ NO_SIGN : bits;
+}
+
+// The inverse; a NaN is canonical.
+u32 unordered(u32 key) {
+  if (key == NO_SIGN || key == ~NO_SIGN) return CANONICAL_NAN;
+  return key >> 31 ? key ^ NO_SIGN : key;
+}
+
 void perform_redux(Context *ctx, u32 base, u32 group, u32 how) {
-  u32 result = ctx->a[base + first_bit(group)];
-  for (u32 lane : Bits{group & (group - 1)}) result = reduced(how, result, ctx->a[base + lane]);
-  for (u32 lane : Bits{group}) ctx->out[base + lane] = result;
+  bool is_float = how & redux::FLOAT;
+  auto given = [=](u32 lane) { return is_float ? ordered(how, ctx->a[base + lane]) : (u32)ctx->a[base + lane]; };
+  u32 result = given(first_bit(group));
+  for (u32 lane : Bits{group & (group - 1)}) result = reduced(how & 7, result, given(lane));
+  for (u32 lane : Bits{group}) ctx->out[base + lane] = is_float ? unordered(result) : result;
 }
 
 void call_area(Context *ctx, u32 first, u32 base) { (*(Collective *)ctx->a[first])(ctx, base); }
@@ -145,7 +162,7 @@ void perform(Context *ctx, u32 base, u32 group, u32 key) {
     case ELECT: return perform_elect(ctx, base, group);
     case MATCH_ANY:
     case MATCH_ALL: return perform_match(ctx, base, group, mode == MATCH_ALL);
-    case REDUX: return perform_redux(ctx, base, group, key >> 8 & 7);
+    case REDUX: return perform_redux(ctx, base, group, key >> 8);
     case COLLECTIVE: return perform_collective(ctx, base, group);
   }
 }

@@ -6,10 +6,14 @@ Modules tested here: dsl/emulator/families/arithmetic/rounding.cc, dsl/emulator/
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
+
+from dsl import emulator
+from tests.emulator.conftest import use
 
 # name: (bits, fraction bits, exponent bias)
 FORMATS = {"f16": (16, 10, 15), "bf16": (16, 7, 127), "f32": (32, 23, 127), "f64": (64, 52, 1023)}
@@ -241,6 +245,66 @@ def test_min_and_max(machine, kind, operation, modifier):
     got = machine.each(f"{operation}{modifier}.{kind} %d, %a, %b;", a, b, out=a.dtype)
     rows = zip(a.tolist(), b.tolist())
     same(got, [exact_min(x, y, kind, operation, bool(modifier)) for x, y in rows], kind)
+
+
+@pytest.mark.parametrize("operation", ["min", "max"])
+@pytest.mark.parametrize("modifier", ["", ".NaN", ".abs", ".NaN.abs", ".ftz", ".ftz.NaN.abs"])
+def test_min_and_max_of_three(machine_100, operation, modifier):
+    """PTX ISA 9.7.3.11: -0 is less than +0; a NaN counts with .NaN, and without if all three are NaNs."""
+    arrays = [patterns("f32", seed) for seed in (6, 7, 8)]
+    arrays[1][::9] = arrays[0][::9] ^ (1 << 31)
+    arrays[2][::7] = arrays[0][::7]
+    arrays[0][::5] &= 0x80FFFFFF
+    got = machine_100.each(f"{operation}{modifier}.f32 %d, %a, %b, %c;", *arrays, out=np.uint32)
+    expected = []
+    for row in zip(*(each.tolist() for each in arrays)):
+        row = [flushed(each) if "ftz" in modifier else each for each in row]
+        row = [each & 0x7FFFFFFF if "abs" in modifier else each for each in row]
+        numbers = [each for each in row if not is_nan(decode(each, "f32"))]
+        if not numbers or ("NaN" in modifier and len(numbers) < 3):
+            expected.append(None)
+        else:
+            key = lambda p: (decode(p, "f32"), -(p >> 31))
+            expected.append((min if operation == "min" else max)(numbers, key=key))
+    same(got, expected, "f32")
+
+
+@pytest.mark.parametrize(
+    "instruction, why",
+    [
+        ("min.f32 %r1, %r2, %r3, %r4;", "it needs .target sm_100 or later; the module has .target sm_90a"),
+        ("max.abs.f32 %r1, %r2, %r3, %r4;", "it needs .target sm_100 or later; the module has .target sm_90a"),
+        ("min.abs.f32 %r1, %r2, %r3;", "`min` takes 4 operands, got 3"),
+        ("min.xorsign.abs.f32 %r1, %r2, %r3, %r4;", "`min` takes 3 operands, got 4"),
+        ("min.s32 %r1, %r2, %r3, %r4;", "`min` takes 3 operands, got 4"),
+    ],
+)
+def test_three_operands_that_ptxas_refuses_too(ptxas, instruction, why):
+    target = "sm_90a" if "target" in why else "sm_100a"
+    text = f".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k() {{ .reg .b32 %r<5>;\n{instruction}\nret; }}"
+    with pytest.raises(AssertionError):
+        ptxas(text, target)
+    with pytest.raises((emulator.Unsupported, emulator.PtxError), match=re.escape(why)):
+        use(text)
+
+
+@pytest.mark.parametrize("ftz", ["", ".ftz"])
+@pytest.mark.parametrize("mode", ["", ".rn", ".rz", ".rm", ".rp"])
+@pytest.mark.parametrize("operation", ["add", "sub", "mul", "fma"])
+def test_a_pair_of_f32_is_two_numbers(machine_100, operation, mode, ftz):
+    if operation == "fma" and not mode:
+        mode = ".rn"
+    halves = [[patterns("f32", seed + 10 * half) for seed in range(3 if operation == "fma" else 2)] for half in (0, 1)]
+    pairs = [low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32) for low, high in zip(*halves)]
+    operands = ", ".join(f"%{c}" for c in "abc"[: len(pairs)])
+    got = machine_100.each(f"{operation}{mode}{ftz}.f32x2 %d, {operands};", *pairs, out=np.uint64)
+    for shift, arrays in zip((0, 32), halves):
+        expected = []
+        for row in zip(*(each.tolist() for each in arrays)):
+            row = [flushed(each) if ftz else each for each in row]
+            result = exact(operation, [decode(p, "f32") for p in row], row, "f32", mode[1:] or "rn")
+            expected.append(None if result is None else flushed(result) if ftz else result)
+        same((got >> np.uint64(shift)).astype(np.uint32), expected, "f32")
 
 
 COMPARES = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

@@ -155,6 +155,49 @@ def test_redux(machine, name):
     assert set(got.tolist()) == {int(REDUX[name](x)) & 0xFFFFFFFF}
 
 
+def float_redux(x: np.ndarray, name: str) -> int:
+    """PTX ISA 9.7.13.12: numpy's fmin and fmax ignore a NaN, its minimum and maximum give one."""
+    values = np.abs(x.view(np.float32)) if "abs" in name else x.view(np.float32)
+    how = {"min": (np.fmin, np.minimum), "max": (np.fmax, np.maximum)}[name[:3]]["NaN" in name]
+    best = how.reduce(values)
+    if np.isnan(best):
+        return 0x7FFFFFFF
+    signs = np.signbit(values[values == best])  # of zeros, both may be there
+    negative = signs.any() if name[:3] == "min" else signs.all()
+    return int(np.copysign(best, -1.0 if negative else 1.0).view(np.uint32))
+
+
+NAN, ZERO, MINUS_ZERO, INFINITY, TINY = 0x7FC12345, 0, 0x80000000, 0x7F800000, 1
+LANES_OF_FLOATS = [
+    [MINUS_ZERO, ZERO] * 16,
+    [ZERO] * 31 + [MINUS_ZERO],
+    [NAN, NAN | 1 << 31] * 16,
+    [NAN] * 31 + [0xC0000000],
+    [0xFFFFFFFF, INFINITY, INFINITY | 1 << 31, TINY] * 8,
+    [TINY, TINY | 1 << 31, 2, 3] * 8,
+    [int(bits) for bits in np.random.default_rng(3).integers(0, 2**32, 32)],
+    [int(bits) for bits in np.random.default_rng(4).normal(size=32).astype(np.float32).view(np.uint32)],
+]
+
+
+@pytest.mark.parametrize("block", [32, 40, 7])
+@pytest.mark.parametrize("name", [a + b + c for a in ("min", "max") for b in ("", ".abs") for c in ("", ".NaN")])
+def test_redux_of_floats(machine_100, name, block):
+    """Whole warps, a warp of 8 and one of 7 lanes."""
+    for lanes in LANES_OF_FLOATS:
+        x = np.resize(np.array(lanes, np.uint32), block)
+        got, _ = run(machine_100, f"redux.sync.{name}.f32 %d, %x, -1;", x, block=block)
+        for start in range(0, block, 32):
+            assert set(got[start : start + 32].tolist()) == {float_redux(x[start : start + 32], name)}, lanes
+
+
+def test_redux_of_floats_of_some_lanes(machine_100):
+    x = np.arange(32, dtype=np.float32).view(np.uint32)
+    body = "setp.ge.u32 %p, %lane, 12; @!%p bra SKIP; redux.sync.min.f32 %d, %x, 0xfffff000;\nSKIP:"
+    got, _ = run(machine_100, body, x)
+    assert got.view(np.float32).tolist() == [0] * 12 + [12] * 20
+
+
 def test_elect_has_one_leader_in_the_mask(machine):
     body = """
   setp.ge.u32 %p, %lane, 12; @!%p bra SKIP;

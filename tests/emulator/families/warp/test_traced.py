@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsl.emulator.ptx.syntax import Unsupported
+from tests.emulator.conftest import HEADER_100
 from tests.emulator.explored import Explored, load, store, threads
 
 GIVE = "mov.u32 %r1, %tid.x; add.u32 %r1, %r1, 10; "
@@ -87,6 +88,28 @@ def test_a_reduction(operation, answer):
     """PTX ISA 9.7.13.12, of 0, -7 and 2."""
     found = Explored(KEYS + f"redux.sync.{operation} %r2, %r1, 7; st.global.u32 [%b], %r2;", grid=1, block=3)
     assert found.values(0, 1, 2) == {(answer, answer, answer)} and found.is_complete
+
+
+@pytest.mark.parametrize(
+    "operation, bits, answer",
+    [
+        ("min", (0, 0x80000000, 0x3F800000), 0x80000000),
+        ("max", (0, 0x80000000, 0x80000000), 0),
+        ("min.abs", (0x3F800000, 0xC0000000, 0x40400000), 0x3F800000),
+        ("min", (0xBF800000, 0xC0000000, 0x40400000), 0xC0000000),
+        ("max", (0x7FC00000, 0xC0000000, 0xBF800000), 0xBF800000),
+        ("max.NaN", (0xFFC00000, 0xC0000000, 0x40400000), 0x7FFFFFFF),
+        ("max.abs", (0xFFC00000, 0x7FC00000, 0x7FC00001), 0x7FFFFFFF),
+    ],
+)
+def test_a_reduction_of_floats(operation, bits, answer):
+    """PTX ISA 9.7.13.12."""
+    first, second, third = bits
+    body = (
+        f"setp.eq.u32 %p, %n, 1; selp.u32 %r1, {second}, {first}, %p; setp.eq.u32 %p, %n, 2; "
+        f"selp.u32 %r1, {third}, %r1, %p; redux.sync.{operation}.f32 %r2, %r1, 7; st.global.u32 [%b], %r2;"
+    )
+    assert Explored(body, grid=1, block=3, header=HEADER_100).values(0, 1, 2) == {(answer, answer, answer)}
 
 
 @pytest.mark.parametrize(
