@@ -222,7 +222,9 @@ class _Launch:
         ctypes.memset(self.param_address, 0, places.param_bytes)
         for offset, data in zip(places.param_offsets, params):
             ctypes.memmove(self.param_address + offset, data, len(data))
-        alone = self.code.in_turn or self.gives_way or checks or self.units == 1
+        # Whether blocks take over clusters of their grid that have not begun
+        takes_others = "launch_control" in self.code.uses
+        alone = self.code.in_turn or takes_others or self.gives_way or checks or self.units == 1
         self.workers = min(workers.count(), 1 if alone else self.units)
         self.slots: list[slots.Slot] = []
         self.checks = self._attached_checks() if checks else None
@@ -234,7 +236,8 @@ class _Launch:
         self.slot: Any = None  # the slots.Slot that a report is about
         self.shared = context.Grid()
         self.shared.blocks, self.shared.first_fault = self.units, context.NO_FAULT
-        self.shared.chunk = min(max(self.units // (self.workers * 32), 1), 256)
+        chunk = 1 if takes_others else self.units // (self.workers * 32)
+        self.shared.chunk = min(max(chunk, 1), 256)
         if self.random:
             order = _permutation(self.units, self.random)
             if self.decisions is None or self.decisions.take():

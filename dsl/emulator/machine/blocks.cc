@@ -52,6 +52,7 @@ bool begin(Context *ctx, u64 block) {
   if (ctx->bulk) reset_bulk(ctx);
   if (ctx->tensor) reset_tensor_memory(ctx);
   if (ctx->begin_checks) ctx->begin_checks(ctx);
+  ctx->refused_site = 0;
   ctx->state = RUNNING;
   return block < first_fault(ctx->shared_grid);
 }

@@ -51,6 +51,7 @@ BAD_FUNCTION, RECURSION = (
     51,
     52,
 )  # of a call through a register: it has the address of none; of functions that call themselves: no room
+ASKED_AGAIN, NO_ANSWER = 55, 56  # of clusterlaunchcontrol: after a refusal was seen; of other bytes than an answer
 BAD_TEXTURE, OUTSIDE_SURFACE = 53, 54  # of a handle that is not a texture; of an access with .trap
 BAD_SELECTOR = 60  # of the scales of mma: the operand; the wrong id is the size
 MOST_ARRIVALS = (1 << 20) - 1  # that an mbarrier counts
@@ -138,6 +139,7 @@ class Context(ctypes.Structure):
         ("cluster_blocks", _u32),
         ("cluster_base", _u64),  # what a shared::cluster address with a rank is relative to
         ("absent", _u64),  # ranks + 1 that no block of the cluster has, or whose block has ended; a bit each
+        ("refused_site", _u32),  # where the block saw that a clusterlaunchcontrol request failed, site + 1; 0: nowhere
         ("leader", _u64),  # the slot of its first block
         ("mate", _u64),  # the ring of its slots
         ("shared_grid", _u64),

@@ -265,7 +265,7 @@ class Checked(Thread):
             self.values[slot] = mark
             self.written.add(slot)
 
-    def _decides(self, instr: Instr, *operands, ends: bool = True) -> None:
+    def decides(self, instr: Instr, *operands, ends: bool = True) -> None:
         """A finding if one of these is marked; where it `ends` the launch, at once."""
         if (mark := self.mark(*operands)) == "0":
             return
@@ -286,7 +286,7 @@ class Checked(Thread):
 
     def instruction(self, instr: Instr) -> None:
         if self.marked and instr.guard is not None:
-            self._decides(instr, instr.guard)
+            self.decides(instr, instr.guard)
         super().instruction(instr)
 
     def emit(self, row, instr: Instr) -> None:
@@ -307,9 +307,9 @@ class Checked(Thread):
         pure = instr.traits & (COMPUTES | CONVERTS)  # a mark goes from what it reads to what it sets
         mark = self._computed(instr) if pure else "0"
         if not pure:
-            self._decides(instr, *(each for each in operands if isinstance(each, Addr)))
+            self.decides(instr, *(each for each in operands if isinstance(each, Addr)))
             if not (instr.traits & (LOAD | STORE) or instr.opcode in ("call", *LEAVES)):
-                self._decides(instr, *reads(instr), ends=instr.opcode in ("bra", "brx"))
+                self.decides(instr, *reads(instr), ends=instr.opcode in ("bra", "brx"))
         self.loaded = "0"
         super().emit(row, instr)
         if pure and isinstance(operands[0], Vec):

@@ -27,7 +27,7 @@ NO_ORDER = {
     "a type": {*TYPE_BITS, "tf32", "b1", "b1024"},
     "how many elements": {"v2", "v4", "v8"},
     "a cache": set("ca cg cs lu cv wb wt L2".split()),
-    "what is computed": {*"add min max inc dec exch cas popc noftz satfinite".split(), *LOGIC.split("/")},
+    "what is computed": {*"add min max inc dec exch cas popc noftz satfinite abs NaN".split(), *LOGIC.split("/")},
     "what lanes get": set("up down bfly idx all any uni ballot".split()),
     "all threads of a warp execute it together: check/divergence.py": {"sync", "aligned"},
     "an access without an order, as one that names none": {"weak"},

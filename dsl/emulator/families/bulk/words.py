@@ -23,12 +23,19 @@ _PROXY = "fence.proxy.async (`cute.arch.fence_proxy`)"
 _FENCE, _BARRIER = "proxy fence of shared memory", "barrier of the block"
 
 
-_NOUNS = {"cp": "bulk copy", "st": "asynchronous store", "red": "asynchronous reduction"}
+_NOUNS = {
+    "cp": "bulk copy",
+    "st": "asynchronous store",
+    "red": "asynchronous reduction",
+    "clusterlaunchcontrol": "answer of the request",
+}
 
 
 def is_copy(instr: Instr) -> bool:
-    """Whether it copies or stores on its own: cp.async.bulk, cp.reduce.async.bulk, st.async, red.async."""
-    return (instr.opcode == "cp" and "bulk" in instr.mods) or (instr.opcode in ("st", "red") and "async" in instr.mods)
+    """Whether it copies or stores on its own: cp.async.bulk, cp.reduce.async.bulk, st.async, red.async, try_cancel."""
+    if instr.opcode == "cp":
+        return "bulk" in instr.mods
+    return instr.opcode in ("st", "red", "clusterlaunchcontrol") and "async" in instr.mods
 
 
 def is_bulk(instr: Instr) -> bool:

@@ -233,7 +233,7 @@ def _copies(body) -> dict[str, str]:
     if not hasattr(body, "copies_that_signal"):
         items = [item for f in body.module.functions.values() for item in f.items if isinstance(item, Instr)]
         comes = [each for each in items if "async" in each.mods]
-        bulk = any("bulk" in each.mods or each.opcode in ("st", "red") for each in comes)
+        bulk = any({"bulk", "mbarrier::complete_tx::bytes"} & {*each.mods} for each in comes)
         body.copies_that_signal = {"bulk": "emu_bulk_arrive_at"} if bulk else {}
         if any("mbarrier" in each.mods for each in comes):
             body.copies_that_signal["cp.async"] = "emu_queue_look"
