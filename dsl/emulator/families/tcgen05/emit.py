@@ -193,6 +193,7 @@ def _op(body, instr, form: int) -> str:
     if not hasattr(body, "tensor_op"):
         body.tensor_op = body.alloca(f"[{ctypes.sizeof(TensorOp)} x i8]", 16)
     _put(body, body.tensor_op, TensorOp.form, str(form | tcgen05.PAIR * ("cta_group::2" in instr.mods)))
+    _put(body, body.tensor_op, TensorOp.accumulates, "0")
     return body.tensor_op
 
 
