@@ -88,6 +88,6 @@ def test_an_architecture_in_the_environment_chooses_the_model(device, monkeypatc
     assert device("b200")[0].gpu_model == "b200"
 
 
-def test_a_name_that_is_no_architecture_is_not_read():
+def test_a_name_of_another_kind_is_not_read():
     with pytest.raises(ValueError, match="'hopper' is not an architecture such as sm_90a"):
         gpu_models.capability_of("hopper")

@@ -20,7 +20,14 @@ from typing import Any, Protocol
 from dsl import span
 from dsl.gpu_models import GpuModel
 from dsl.interrupts import undisturbed
-from dsl.launch.devices.torch_mapping import torch_compiler, torch_graphs, torch_ops, torch_streams
+from dsl.launch.devices.torch_mapping import (
+    torch_compiler,
+    torch_graphs,
+    torch_ops,
+    torch_profiler,
+    torch_scaled,
+    torch_streams,
+)
 from dsl.launch.devices.torch_mapping.torch_devices import names_cuda, of_device, of_known_device
 from dsl.launch.devices.torch_mapping.torch_memory import Places, storage_key, tensors_in
 
@@ -351,6 +358,7 @@ def _special_functions(torch: ModuleType, mapped: _Storages) -> dict[Any, Callab
         tensor.get_device: answer(0),
         tensor.pin_memory: lambda function, self, *args: mapped.pin(self.clone()),
         tensor.is_pinned: lambda function, self, *args: storage_key(self) in mapped.pinned,
+        **torch_scaled.stand_ins(torch, mapped),
     }
 
 
@@ -417,6 +425,7 @@ def _stand_ins(
     yield torch.cuda, "stream", lambda stream_: contextlib.nullcontext(stream_)
     yield torch.cuda, "device", of_device(torch, contextlib.nullcontext)
     yield from torch_graphs.stand_ins(torch, device, mapped)
+    yield from torch_profiler.stand_ins(torch)
     for name in ("range_push", "range_pop", "mark"):
         yield torch.cuda.nvtx, name, _answer(name, None)
 
