@@ -7,12 +7,14 @@ NVIDIA/cutlass is not part of this repository: clone it and name its folder. Eac
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
+from dsl import gpu_models  # noqa: E402
 from tests import fork_server  # noqa: E402
 from tests.upstream.own_words import failure_in  # noqa: E402
 
@@ -38,11 +41,13 @@ PASSES = {**{f"seed {seed}": ("--seed", seed, "--check", "none") for seed in "12
 @dataclass(frozen=True)
 class Program:
     """A file below examples/python/CuTeDSL and its arguments. `known`: verdicts that are right where they are not
-    `passed`: mistakes of the program's own."""
+    `passed`: mistakes of the program's own. `model`: the GPU that it is for, and `needs` what it needs of it last."""
 
     path: str
     arguments: str = ""
     known: tuple[str, ...] = ()
+    model: str = "h100"
+    needs: str = ""
 
     @property
     def name(self) -> str:
@@ -144,9 +149,13 @@ def run(folder: Path, program: Program, options: tuple[str, ...], limit_s: float
         argv = [path, "--", *shlex.split(program.arguments)]
         if path.suffix == ".ipynb":
             argv = [Path(__file__).with_name("drive_notebook.py"), path, Path(scratch) / "cells.jsonl"]
-        command = ["-W", "ignore", "-m", "dsl", "--compiler", compiler, "--device", "emulator", *options, *argv]
+        command = ["-W", "ignore", "-m", "dsl", "--compiler", compiler, "--device", "emulator", *options]
+        arch = gpu_models.limits_of(program.model).arch  # NVIDIA's compiler reads it when it is imported
         try:
-            done = fork_server.run(command, cwd=scratch, timeout=limit_s)
+            done = fork_server.run(
+                [*command, "--gpu-model", program.model, *argv],
+                cwd=scratch, timeout=limit_s, env={**os.environ, "CUTE_DSL_ARCH": arch},
+            )  # fmt: skip
             output, verdict = done.stdout + done.stderr, verdict_of(done.returncode, done.stdout + done.stderr)
         except subprocess.TimeoutExpired as late:
             output, verdict = f"{late.stdout}{late.stderr}", f"over {limit_s:g} s"
@@ -160,15 +169,18 @@ def verdict_of(status: int, output: str) -> str:
     reports = re.findall(r"^\S+:\d+:\d+: ([A-Z_]{4,})$", output, re.MULTILINE)
     if reports:
         return f"`{reports[0]}`"
-    if "NVVM_ERROR_COMPILATION" in output:
+    if "NVVM_ERROR_COMPILATION" in output or re.search(r"error\[[A-Z_]+\]:", output):
         return "does not compile"
     errors = re.findall(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit))\b", output, re.MULTILINE)
     return f"`{errors[-1]}`" if errors else f"status {status}"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(
+    arguments: list[str] | None = None, programs: Sequence[Program] = PROGRAMS, prog: str = "hopper.py",
+    description: str | None = __doc__, examples: str = EXAMPLES,
+) -> int:  # fmt: skip
     parser = argparse.ArgumentParser(
-        prog="hopper.py", description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=prog, description=description, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="a clone of https://github.com/NVIDIA/cutlass")
     parser.add_argument("names", nargs="*", metavar="NAME", help="run programs with this in their name; default: all")
@@ -179,12 +191,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     folder = options.folder.resolve()
     if not (folder / "examples/python/CuTeDSL").is_dir():
-        print(f"hopper.py: {options.folder} has no examples/python/CuTeDSL", file=sys.stderr)
+        print(f"{prog}: {options.folder} has no examples/python/CuTeDSL", file=sys.stderr)
         return 2
     passes = options.only or list(PASSES)
     print(f"| program | {' | '.join(passes)} |\n|{'---|' * (1 + len(passes))}")
     worst = 0
-    for program in PROGRAMS:
+    for program in programs:
         if options.names and not any(name in program.name for name in options.names):
             continue
         print(f"| `{program.label}` |", end="", flush=True)

@@ -1,9 +1,8 @@
 """Products of matrices that have a scale for each block along K, which torch has on a GPU alone: torch._scaled_mm and
 torch.nn.functional.scaled_mm with elements of 4 or 8 bits and scales of e8m0 or e4m3.
 
-Elements and scales are decoded exactly; products are summed in float64 and the sum is rounded once, so the result is
-better than a GPU's. Scales are in tiles of 128 rows and 4 blocks, as tensor cores want them (cuBLAS, block scaling
-factors layout), or in rows.
+Elements and scales are decoded exactly; products are summed in float64 and the sum is rounded once. Scales are in tiles
+of 128 rows and 4 blocks, as tensor cores want them (cuBLAS, block scaling factors layout), or in rows.
 """
 
 from __future__ import annotations
