@@ -77,6 +77,7 @@ GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 # while other blocks of its cluster run.
 IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
 MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address names one
+PAIRED = 1 << 17  # the same if a copy may signal the mbarrier of the other block of a pair
 RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block itself
 EARLIER_GRID = (1 << 31) - 1  # in the place of a block: what the launch before did
 NOBODY = 0xFE  # the greatest rank that an address has room for

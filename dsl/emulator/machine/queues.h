@@ -14,6 +14,20 @@ static_assert(sizeof(BulkQueue::committed) == 4 * MAX_THREADS);
 inline CopyQueue &copies_of(Context *ctx, u32 tid) { return ((CopyQueue *)ctx->queues)[tid]; }
 inline BulkQueue &bulk_of(Context *ctx) { return *(BulkQueue *)ctx->bulk; }
 
+// The rank of the block that an address in shared::cluster is of.
+inline u64 rank_of(const Context *ctx, u64 address) {
+  return address >> RANK_SHIFT ? (address >> RANK_SHIFT) - 1 : ctx->cluster_rank;
+}
+
+// The address in the block of a rank that is at the same place.
+inline u64 of_rank(u64 address, u64 rank) { return (rank + 1) << RANK_SHIFT | (address & ((1 << RANK_SHIFT) - 1)); }
+
+// The rank of the block whose mbarrier a multicast signals for the block of a rank: its own; with .cta_group::2 that of
+// its pair which is even or odd as the block of the mbarrier's address is. PTX ISA 9.7.9.27.1.2.
+inline u64 signalled_rank(const Context *ctx, u64 barrier, u32 mask, u64 rank) {
+  return mask & PAIRED ? (rank & ~1ull) | (rank_of(ctx, barrier) & 1) : rank;
+}
+
 extern "C" void *realloc(void *, size_t);
 
 // A new entry at the end of a queue.

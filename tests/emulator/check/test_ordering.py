@@ -39,6 +39,7 @@ NO_ORDER = {
         "swizzle_atomicity fill_mode".split()
     ),
     "a sparse A": {"sp"},
+    "the mbarrier may be of the other block of the pair": {"cta_group::1", "cta_group::2"},
 }
 # The state space of an address means nothing to the order of an access; to a fence it does.
 STATE_SPACES = set("global shared shared::cta shared::cluster local const param param::entry param::func".split())

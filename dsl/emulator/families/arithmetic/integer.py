@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dsl.emulator.families.cluster import pairs
 from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Imm, Pair, PtxError, type_of
 
 
 def _read(body, instr, bits, signed=False, first=1):
     return [body.read(operand, bits, signed) for operand in instr.operands[first:]]
+
+
+def conjunction(body, instr):
+    """and; of an address, perhaps that in the even block of a pair."""
+    if not pairs.leads(body, instr):
+        return simple("and")(body, instr)
+    destination, source, mask = instr.operands
+    return body.write(destination, pairs.leader_address(body, body.read(source, 32), mask.value), 32)
 
 
 def simple(operation: str):

@@ -94,7 +94,8 @@ for _opcode, _function, _section, _types in (
     _row(_opcode, f"9.7.3.{_section}", _types, floating.through_libm(_function))
 _row("selp", "9.7.6.3", f"{BITS}/{INT}/f32/f64", integer.select, traits=COMPUTES | IDLE | MOVES | REPEATS)
 _row("slct", "9.7.6.4", f"{BITS}/{INT}/f32/f64 >s32 | ?ftz {BITS}/{INT}/f32/f64 >f32", integer.select_by_sign)
-for _opcode in ("and", "or", "xor"):
+_steady("and", "9.7.8.1", f"pred/{BITS}", integer.conjunction)
+for _opcode in ("or", "xor"):
     _steady(_opcode, "9.7.8.1", f"pred/{BITS}", integer.simple(_opcode))
 _steady("not", "9.7.8.4", f"pred/{BITS}", integer.invert)
 _row("cnot", "9.7.8.5", BITS, integer.logical_not)

@@ -171,28 +171,26 @@ struct Starter {
     return cluster_place(ctx, site, tid, address, size, alignment);
   }
 
-  // The rank of the block that an address in shared::cluster is of.
-  u64 rank_of(u64 address) const { return address >> RANK_SHIFT ? (address >> RANK_SHIFT) - 1 : ctx->cluster_rank; }
+  u64 rank_of(u64 address) const { return ::rank_of(ctx, address); }
 
-  // The same of the mbarrier that a copy to `data` will signal; a fault where there is none, or it is another block's.
-  u64 signalled(u64 address, u64 data) const {
+  // The same of the mbarrier that a copy to `data` will signal; a fault where there is none, or it is another block's,
+  // or of another pair's.
+  u64 signalled(u64 address, u64 data, bool paired = false) const {
     static_assert(mbarrier::COPIES == 16);
     u64 barrier = place(address, 8, 8), rank = rank_of(data);
-    if (barrier && rank_of(address) != rank) return illegal(ctx, tid, site, OTHER_MBARRIER, barrier, rank);
+    if (barrier && (rank_of(address) ^ rank) > paired) return illegal(ctx, tid, site, OTHER_MBARRIER, barrier, rank);
     return emu_note_16(ctx, tid, site, barrier, 0) ? barrier : 0;
   }
 
   // `start(smem, barrier)` with host addresses, for each block that a copy is for: of a multicast those in `mask`, at
   // the places that the addresses have in their block. 0 after a fault.
   template <class Start> u32 for_targets(u64 smem, u64 barrier, u32 mask, u64 size, u64 alignment, Start start) const {
-    bool many = mask & MULTICAST;
+    bool many = mask & MULTICAST, paired = mask & PAIRED;
     for (u32 rank : Bits{many ? mask & (MULTICAST - 1) : 1}) {
-      auto of_rank = [&](u64 given) {
-        return many ? (u64)(rank + 1) << RANK_SHIFT | (given & ((1 << RANK_SHIFT) - 1)) : given;
-      };
-      u64 target = place(of_rank(smem), size, alignment), signal = 0;
+      u64 data = many ? of_rank(smem, rank) : smem, target = place(data, size, alignment), signal = 0;
       if (!target) return 0;
-      if (!(kind & 1) && !(signal = signalled(of_rank(barrier), of_rank(smem)))) return 0;  // a copy out has none
+      u64 told = many ? of_rank(barrier, signalled_rank(ctx, barrier, mask, rank)) : barrier;
+      if (!(kind & 1) && !(signal = signalled(told, data, paired))) return 0;  // a copy out has none
       if (!start(target, signal)) return 0;
     }
     return 1;

@@ -8,6 +8,7 @@
 //
 // PTX ISA: 8.6 (proxies), 9.7.9.25 (bulk copies), 9.7.13.4 (fence.proxy.async, fence.proxy.tensormap).
 #include "check/check.h"
+#include "machine/queues.h"
 
 namespace {
 
@@ -37,10 +38,9 @@ bool look_for_map_fence(const Reading &read, const Kept &write) {
   return read.report(write, first_bit(write.lanes), other_kind::OF_MAP);
 }
 
-// The host address of an address in shared::cluster; of a multicast, that in the block of a rank.
-u64 place(const Context *ctx, u64 address, bool many, u32 rank) {
-  u64 there = many ? (u64)(rank + 1) << RANK_SHIFT | (address & INSIDE) : address;
-  return there + (there <= INSIDE ? (u64)ctx->smem : ctx->cluster_base);
+// The host address of an address in shared::cluster.
+u64 place(const Context *ctx, u64 address) {
+  return address + (address <= INSIDE ? (u64)ctx->smem : ctx->cluster_base);
 }
 
 // A copy writes over bytes: false and a fault if that races, or if a generic store to them was not fenced. The store is
@@ -92,7 +92,8 @@ u32 emu_bulk_touches(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32
 u32 emu_bulk_begins(Context *ctx, u32 tid, u32 site, u64 smem, u32 size, u32 kind, u64 barrier, u32 mask, u64 source) {
   bool many = mask & MULTICAST;
   for (u32 rank : Bits{many ? mask & (MULTICAST - 1) : 1}) {
-    u64 target = place(ctx, smem, many, rank), signalled = place(ctx, barrier, many, rank);
+    u64 target = place(ctx, many ? of_rank(smem, rank) : smem);
+    u64 signalled = place(ctx, many ? of_rank(barrier, signalled_rank(ctx, barrier, mask, rank)) : barrier);
     if (!writes_over(Reading{ctx, tid, site, target, size}, kind)) return 0;
     ctx->other_site = site;
     ctx->address = source;

@@ -154,6 +154,7 @@ def _signal(body, instr, operands: list) -> tuple[str, str]:
     """The address of the mbarrier, and the mask of the blocks that get the bytes."""
     barrier = body.address(operands[0])
     body.uses.add("mbarrier")
+    paired = context.PAIRED if "cta_group::2" in instr.mods else 0
     if "multicast::cluster" not in instr.mods:
-        return barrier, "0"
-    return barrier, body.or_(_unsigned_16(body, operands[1]), context.MULTICAST)
+        return barrier, str(paired)
+    return barrier, body.or_(_unsigned_16(body, operands[1]), context.MULTICAST | paired)

@@ -20,6 +20,8 @@ _row(
     traits=COPY | BULK,
 )
 _FILL = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{HINT} @90:8.0"
+_GROUP = "cta_group::1@100f,110f:8.6/cta_group::2@100f,110f:8.6"
+_FILL_BOX = f"mbarrier::complete_tx::bytes ?multicast::cluster ?{_GROUP} ?{HINT} @90:8.0"
 _TO_CLUSTER = "shared::cluster >shared::cta mbarrier::complete_tx::bytes @90:8.0"
 _DONE = f"bulk_group ?{HINT} @90:8.0"
 _HINT = "u64@L2::cache_hint"
@@ -42,7 +44,7 @@ _row(
     "9.7.9.27.1.2",
     with_start(
         f"^async ^bulk ^tensor {_RANK}",
-        f"shared::cluster/shared::cta@:8.6 >global ?tile {_FILL}",
+        f"shared::cluster/shared::cta@:8.6 >global ?tile {_FILL_BOX}",
         f"global >shared::cta ?tile {_DONE}",
     ),
     bulk.copy_box,
@@ -55,7 +57,7 @@ _row(
     "9.7.9.27.1.2",
     with_start(
         f"^async ^bulk ^tensor {_PIXELS}",
-        f"shared::cluster/shared::cta@:8.6 >global im2col {_FILL}",
+        f"shared::cluster/shared::cta@:8.6 >global im2col {_FILL_BOX}",
         f"global >shared::cta im2col_no_offs {_DONE}",
     ),
     bulk.copy_pixels,

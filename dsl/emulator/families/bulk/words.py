@@ -262,9 +262,10 @@ def _other_mbarrier(launch, instr) -> tuple[str, str]:
     """The message and the fix of a copy whose mbarrier is not in the block that gets the bytes."""
     slot, offset = cluster_report.owner_of(launch, launch.ctx.address) or (launch.slot, 0)
     theirs, gets = tuple(slot.ctx.block_index), tuple(launch.mates[launch.ctx.access_bytes].ctx.block_index)
+    paired = " and the other block of its pair" if "cta_group::2" in instr.mods else ""
     message = (
         f"signals the mbarrier at smem+0x{offset:x} of block {theirs}, but its bytes go to block {gets}: an mbarrier "
-        "counts only bytes for its block"
+        f"counts only bytes for its block{paired}"
     )
     if gets == tuple(launch.ctx.block_index):
         return message, "give the mbarrier of this block, at its own address"

@@ -9,4 +9,4 @@ class answer:
 
     Y_SHIFT, Z_SHIFT = 32, 48
     REFUSED, GRANTED = 0x1C1C1C1C1C1C1C00, 0x1C1C1C1C1C1C1C01
-    REFUSED_EARLY = 8  # with a seed, one of so many requests is refused while there are clusters
+    REFUSED_EARLY = 8  # with a seed, one request in eight is refused while there are clusters

@@ -11,7 +11,7 @@ import ctypes
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -63,9 +63,9 @@ class Lap(NamedTuple):
 
 @dataclass(eq=False)
 class Flight:
-    """A copy into shared memory, which an mbarrier of the same block tells of: who began it (slot and thread) at which
-    site, where it goes and where in shared memory it comes from (0: elsewhere), the mbarrier's address and which of its
-    phases the copy is of."""
+    """A copy into shared memory, which an mbarrier of the same block or pair tells of: who began it (slot and thread)
+    at which site, where it goes and where in shared memory it comes from (0: elsewhere), the mbarrier's address and
+    which of its phases the copy is of."""
 
     slot: Any  # of check/order.py
     thread: int
@@ -328,14 +328,15 @@ class Mbarriers:
         one.arrived.add(slot.groups(reach), clocks)
 
     def copy(self, slot, thread: int, address: int, barrier: int) -> int:
-        """A thread begins a copy to an address, which will signal an mbarrier of the same block; 1 where that may not
-        be there yet."""
+        """A thread begins a copy to an address, which will signal an mbarrier of the same block, or of its pair; 1
+        where that may not be there yet."""
         owner: Any = self.order.owner(slot, address)
+        holder: Any = self.order.owner(slot, barrier)
         site = slot.ctx.other_site
-        one = self._seen(slot, thread, owner.block, barrier, site)
+        one = self._seen(slot, thread, holder.block, barrier, site)
         if one is None:
             return 1
-        self._look_for_fence(slot, thread, barrier, one, owner)
+        self._look_for_fence(slot, thread, barrier, one, holder)
         ctx = slot.ctx
         clock = slot.clock(thread)
         flight = Flight(slot, thread, site, address, ctx.address, ctx.access_bytes, barrier, one.phase, clock)
@@ -443,7 +444,7 @@ class Mbarriers:
         mine.last_wait[thread] = one
         for block in one.peers:
             self.clusters.starts.learn(slot, thread, block)
-        mine.flights = [each for each in mine.flights if each not in one.complete]
+        self._forget_flights(slot, one)
         # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
         groups = slot.groups(scope.CLUSTER)
         if how & seen.RELAXED:
@@ -482,6 +483,13 @@ class Mbarriers:
             return
         if (other := one.turns.unseen_end(slot.clock(thread))) is not None:
             self._lap(slot, Lap(thread, address, site, turns.EARLY, *other, one.turns.sites[other]))
+
+    def _forget_flights(self, slot, one: Mbarrier) -> None:
+        """The blocks that complete copies went to need not wait for them."""
+        for flight in one.complete:
+            flights = cast("Any", self.order.owner(slot, flight.address)).of(Shared).flights
+            if flight in flights:
+                flights.remove(flight)
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see
