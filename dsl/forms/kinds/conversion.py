@@ -70,6 +70,16 @@ def eight_bits() -> Iterator[Form]:
             yield Form(name, f"{name} %d0, %a0;", operands("b16", 1), ("u4",), least="89:8.1")
 
 
+def powers() -> Iterator[Form]:
+    """Pairs of powers of two."""
+    for each in options(("rz", "rp"), ("", "satfinite")):
+        name = f"cvt{each}.ue8m0x2.f32"
+        yield Form(name, f"{name} %d0, %a0, %a1;", operands("f32", 2), ("u2",))
+        name = f"cvt{each}.ue8m0x2.bf16x2"
+        yield Form(name, f"{name} %d0, %a0;", operands("bf16x2", 1), ("u2",))
+    yield Form("cvt.rn.bf16x2.ue8m0x2", "cvt.rn.bf16x2.ue8m0x2 %d0, %a0;", operands("b16", 1), ("u4",))
+
+
 def packs() -> Iterator[Form]:
     """9.7.9.22."""
     for kind in ("u16", "s16"):

@@ -28,10 +28,12 @@ WITH_ENDING = [
     if number > 90 or ending != "f"
 ]
 VERSIONS = ["6.5", *(f"7.{minor}" for minor in range(9)), *(f"8.{minor}" for minor in range(9)), "9.0"]
-# Forms whose `least` ptxas wants too, for what no modifier tells: the count of an arrival needs sm_90; pairs of 8-bit
-# floats need version 8.1 with sm_89 and 7.8 with sm_90; ptxas 13.5 wants sm_90 for fences that 13.0 takes for sm_70.
+# Forms whose `least` ptxas wants too, for what no modifier tells: the count of an arrival needs sm_90; a third source
+# needs sm_100; pairs of 8-bit floats need version 8.1 with sm_89 and 7.8 with sm_90; ptxas 13.5 wants sm_90 for fences
+# that 13.0 takes for sm_70.
 OF_PTXAS = re.compile(
-    r"(fence\.(acquire|release)\.(gpu|cta);|cvt\.\S*e[45]m[23]x2|mbarrier\.arrive\.shared::cta\.b64 %v, \[%u\], 1)"
+    r"(fence\.(acquire|release)\.(gpu|cta);|cvt\.\S*e[45]m[23]x2|mbarrier\.arrive\.shared::cta\.b64 %v, \[%u\], 1|"
+    r"(min|max)\S* %d0, %a0, %a1, %a2)"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.arithmetic import float as floating, integer, rounding
 from dsl.emulator.families.arithmetic.float import LLVM, SUFFIX, double_to_odd_float, flush, narrow, saturate, widen
-from dsl.emulator.families.conversion import float8
+from dsl.emulator.families.conversion import float8, powers
 from dsl.emulator.ptx.syntax import FLOATS, SIGNED, TYPE_BITS, Pair, PtxError, Sym, Vec, type_of
 
 _TRUE = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}  # what set gives; of integers all ones
@@ -107,6 +107,8 @@ def convert(body, instr):
     """cvt between any two scalar types, and the packing forms to f16x2 and bf16x2."""
     kinds = [m for m in instr.mods if m in TYPE_BITS]
     target, source = kinds
+    if powers.KIND in kinds:
+        return powers.convert(body, instr, source)
     if float8.is_pair(target) or float8.is_pair(source):
         return float8.convert(body, instr, target, source)
     if target in ("f16x2", "bf16x2"):

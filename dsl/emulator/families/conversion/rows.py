@@ -52,6 +52,8 @@ _row(
         "rn/rz ?relu@80 ?satfinite@:8.1 f16/bf16@80/f16x2@80/bf16x2@80 >f32",
         "rna ?satfinite@:8.1 tf32 >f32 @80 | rn/rz ?relu ?satfinite@100 tf32 >f32 @90",
         f"rn satfinite ?relu {_SMALL} >f32 | rn satfinite ?relu e4m3x2/e5m2x2 >f16x2 @89 | rn ?relu f16x2 >{_SMALL}",
+        "rn satfinite ?relu e2m1x2 >f16x2 @100a+",
+        "rz/rp ?satfinite ue8m0x2 >f32/bf16x2 @100a+ | rn bf16x2 >ue8m0x2 @100a+",
     ),
     convert.convert,
     traits=COMPUTES | IDLE | REPEATS | WIDER,

@@ -42,7 +42,7 @@ CLEARED = "and.b32 %e, %b, -16777217;"
 
 
 def run(body: str, blocks: int = 2, mask: int = 0, seed: int = 0, checks=()):
-    """What each block finds in its box: 64 words."""
+    """The 64 words in the box of each block."""
     table = np.arange(1000, 1000 + 32 * 16, dtype=np.uint32)
     one = Tiled(2, table.ctypes.data, (32, 16), (128,), (32, 2), (1, 1)).encode()
     out = np.zeros((blocks, 64), np.uint32)

@@ -127,6 +127,20 @@ def test_finite_formats_from_f32(machine_100, ptxas, kind):
     ptxas(HEADER_100 + ptx, "sm_100a")
 
 
+@pytest.mark.parametrize("relu", [False, True])
+def test_e2m1x2_from_f16x2(machine_100, relu):
+    """Every f16."""
+    low = np.arange(1 << 16, dtype=np.uint32)
+    high = low[::-1]
+    code = f"{{ .reg .b8 pair; cvt.rn.satfinite{'.relu' * relu}.e2m1x2.f16x2 pair, %a; cvt.u16.u8 %d, pair; }}"
+    got = machine_100.each(code, high << 16 | low, out=np.uint16)
+    for shift, half in ((4, high), (0, low)):
+        values = half.astype(np.uint16).view(np.float16).astype(np.float64)
+        if relu:
+            values = np.where(values < 0, 0.0, np.abs(values))
+        np.testing.assert_array_equal(got >> shift & 0xF, nearest_code(values, "e2m1x2"))
+
+
 @pytest.mark.parametrize("kind", FINITE)
 def test_finite_formats_to_f16x2(machine_100, kind):
     values = finite_values(kind)
