@@ -11,7 +11,7 @@ import ctypes
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,6 +76,12 @@ class Flight:
     barrier: int
     phase: int
     clock: dict  # what the thread had seen then
+
+    def forget(self, order) -> None:
+        """The block that it went to need not wait for it."""
+        flights = order.owner(self.slot, self.address).of(Shared).flights
+        if self in flights:
+            flights.remove(self)
 
     def land(self, order) -> None:
         """A thread has waited for it: its accesses are of now."""
@@ -374,7 +380,7 @@ class Mbarriers:
         return self._seen(slot, thread, owner.block, address, site) is not None
 
     def arrive_late(self, work, address: int, ended: bool) -> None:
-        """An arrival of what a thread has begun: `work` has its slot, thread, site, label and clock, and `land`."""
+        """An arrival of what a thread has begun. `work` has what a Flight has of it, and its label."""
         one = self.mbarriers.get(address)
         if one is None:  # it has ended, which is a finding
             return
@@ -444,7 +450,8 @@ class Mbarriers:
         mine.last_wait[thread] = one
         for block in one.peers:
             self.clusters.starts.learn(slot, thread, block)
-        self._forget_flights(slot, one)
+        for flight in one.complete:
+            flight.forget(self.order)
         # NVIDIA's primitives wait with .acquire.cta for arrivals of other blocks: any wait counts for the cluster
         groups = slot.groups(scope.CLUSTER)
         if how & seen.RELAXED:
@@ -483,13 +490,6 @@ class Mbarriers:
             return
         if (other := one.turns.unseen_end(slot.clock(thread))) is not None:
             self._lap(slot, Lap(thread, address, site, turns.EARLY, *other, one.turns.sites[other]))
-
-    def _forget_flights(self, slot, one: Mbarrier) -> None:
-        """The blocks that complete copies went to need not wait for them."""
-        for flight in one.complete:
-            flights = cast("Any", self.order.owner(slot, flight.address)).of(Shared).flights
-            if flight in flights:
-                flights.remove(flight)
 
     def _end_flights(self, slot, one: Mbarrier) -> None:
         """A thread has waited for what was copied until a phase ended: the copies are accesses of now, which all see

@@ -29,6 +29,9 @@ class Commit:
     clock: dict
     size_bytes = 0
 
+    def forget(self, order) -> None:
+        """No block has to wait for it."""
+
     def land(self, order) -> None:
         """A thread has waited for it: what the issuing thread's operations touched is of now."""
         order.of(Commits).landed(self.slot.address, self.thread, self.number, self.slot.label(self.thread))
