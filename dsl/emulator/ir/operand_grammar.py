@@ -94,7 +94,7 @@ class Operand(NamedTuple):
             return "" if given.coords is None else "an address without coordinates"
         if type(given.coords) is not Vec:
             return "the address of a tensor map and coordinates, `[map, {...}]`"
-        why = self._wrong_list(given.coords, "s32", _dimensions(modifiers))
+        why = self._wrong_list(given.coords, "s32", _coordinates(modifiers))
         return why and f"an address and {why}"
 
     def _wrong_constant(self, given: Any) -> str:
@@ -206,6 +206,11 @@ def _kind(item: Any, bits: int) -> str:
 
 def _vector(modifiers: Sequence[str]) -> int:
     return next((int(each[1:]) for each in modifiers if each in ("v2", "v4")), 1)
+
+
+def _coordinates(modifiers: Sequence[str]) -> int:
+    """A coordinate for each dimension, or a column and four rows."""
+    return 5 if {"tile::gather4", "tile::scatter4"} & {*modifiers} else _dimensions(modifiers)
 
 
 def _dimensions(modifiers: Sequence[str]) -> int:

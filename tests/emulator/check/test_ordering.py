@@ -32,7 +32,9 @@ NO_ORDER = {
     "all threads of a warp execute it together: check/divergence.py": {"sync", "aligned"},
     "an access without an order, as one that names none": {"weak"},
     "a reduction is a copy to the order": {"reduce"},
-    "a box of a tensor is bytes to the order": {"tensor", "tile", "im2col", "im2col_no_offs"},
+    "a box of a tensor is bytes to the order": {
+        *("tensor", "tile", "im2col", "im2col_no_offs", "tile::gather4", "tile::scatter4")
+    },
     "how many arrivals, how many bytes, which phase": {"noComplete", "expect_tx", "parity"},
     "which field of a tensor map": set(
         "global_address global_stride rank box_dim global_dim element_stride elemtype interleave_layout swizzle_mode "

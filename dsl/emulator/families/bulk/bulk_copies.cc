@@ -145,10 +145,11 @@ void land_out(Context *ctx, u32 tid, i32 groups, bool written) {
   });
 }
 
-// Whether nothing races with what the copy that was started last does in global memory; else a fault.
-bool check_global(Context *ctx, u32 site) {
+// Whether nothing races with what the copy that was started last does in global memory, or that before the `later` last
+// ones; else a fault.
+bool check_global(Context *ctx, u32 site, u32 later = 0) {
   const BulkQueue &queue = bulk_of(ctx);
-  const BulkEntry &one = queue.bulk_copies[queue.count - 1];
+  const BulkEntry &one = queue.bulk_copies[queue.count - 1 - later];
   struct Access {
     Context *ctx;
     u32 tid, site, kind;
@@ -230,13 +231,15 @@ u32 emu_bulk_peer(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 other
   return 1;
 }
 
-// Start a copy of a box of the tensor of a map; 0 after a fault.
+// Start a copy of a box of the tensor of a map, or of four rows; 0 after a fault.
 u32 emu_bulk_box(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 address, u64 barrier, u32 mask, u32 rank,
                  u32 c0, u32 c1, u32 c2, u32 c3, u32 c4, u32 c5, u32 c6, u32 c7) {
-  const u32 given[8] = {c0, c1, c2, c3, c4, c5, c6, c7};
+  u32 given[8] = {c0, c1, c2, c3, c4, c5, c6, c7};
   const i32 *coords = (const i32 *)given;
-  if (!check_map(ctx, address, rank, site, tid)) return 0;
+  const u32 rows[4] = {c1, c2, c3, c4}, count = rank & tensor_map::ROWS ? 4 : 1;
+  if (!check_map(ctx, address, rank & ~tensor_map::ROWS, site, tid)) return 0;
   const TensorMap &map = *(const TensorMap *)address;
+  if (count > 1 && map.box_extent(1) != 1) return illegal(ctx, tid, site, BAD_ROWS, map.box_extent(1));
   if (u32 reduction = kind >> REDUCTION_SHIFT) {
     u32 whole = reduction | map.type();
     if (!is_reduction(whole)) return illegal(ctx, tid, site, BAD_REDUCTION, whole);
@@ -244,14 +247,19 @@ u32 emu_bulk_box(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 addres
   }
   if (!check_start(ctx, map, coords, site, tid)) return 0;
   auto start = [&](u64 target, u64 signal) {
-    if (!check_range(ctx, map, coords, site, tid)) return false;
-    BulkEntry &entry = add(ctx, tid, kind, box_bytes(map), target, address, signal);
-    __builtin_memcpy(entry.coords, given, sizeof given);
-    __builtin_memcpy(entry.map, &map, sizeof entry.map);
+    for (u32 row = 0; row < count; ++row) {
+      if (count > 1) given[1] = rows[row], given[2] = given[3] = given[4] = 0;
+      if (!check_range(ctx, map, coords, site, tid)) return false;
+      BulkEntry &entry = add(ctx, tid, kind, box_bytes(map), target + row * box_bytes(map), address, signal);
+      __builtin_memcpy(entry.coords, given, sizeof given);
+      __builtin_memcpy(entry.map, &map, sizeof entry.map);
+    }
     return true;
   };
-  if (!Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, box_room(map), 128, start)) return 0;
-  return !is_checked(ctx) || check_global(ctx, site);
+  if (!Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, box_room(map, count), 128, start)) return 0;
+  for (u32 row = 0; is_checked(ctx) && row < count; ++row)
+    if (!check_global(ctx, site, count - 1 - row)) return 0;
+  return 1;
 }
 
 // Start the store or reduction of `size` bytes of `low` and `high` at an address, and of their complete_tx; 0 after a

@@ -11,6 +11,7 @@ from dsl.emulator.ir.rows import nothing
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Addr
 
+_ROWS = frozenset({"tile::gather4", "tile::scatter4"})
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 
 
@@ -55,7 +56,8 @@ def _copy_to_peer(body, instr, reduction: int = 0):
 
 
 def copy_box(body, instr):
-    """cp.async.bulk.tensor.Nd in tile mode: [map, {coordinates}] and shared memory, either way."""
+    """cp.async.bulk.tensor.Nd in tile mode: [map, {coordinates}] and shared memory, either way. The
+    coordinates of four rows are a column and the rows."""
     _box(body, instr)
 
 
@@ -108,8 +110,9 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     rest = others if rest is None else rest
     smem, place = (target, source) if inwards else (source, target)
     barrier, mask = _signal(body, instr, rest) if inwards else ("0", "0")
-    rank = _rank(instr)
-    coordinates = [body.read(item, 32) for item in place.coords.items] + ["0"] * (5 - rank) + (offsets or ["0"] * 3)
+    rank, rows = _rank(instr), 1 if _ROWS.isdisjoint(instr.mods) else 4
+    coordinates = [body.read(item, 32) for item in place.coords.items]
+    coordinates += ["0"] * (5 - len(coordinates)) + (offsets or ["0"] * 3)
     numbers = ", ".join(f"i32 {each}" for each in coordinates)
     addresses = (
         f"i64 {body.address(smem)}, i64 {body.address(Addr(place.base, place.offset))}, i64 {barrier}, i32 {mask}"
@@ -117,10 +120,11 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     tell(body, instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
     kind = (bulk.BOX_IN if inwards else bulk.BOX_OUT) | reduction
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
-    form = f"i32 {rank | (tensor_map.PIXELS if offsets else 0)}"
+    form = f"i32 {rank | (tensor_map.PIXELS if offsets else 0) | (tensor_map.ROWS if rows > 1 else 0)}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
     form = body.address(Addr(place.base, place.offset))
-    _begins(body, instr, smem, body.op(f"call i32 @emu_box_bytes(i64 {form})"), inwards, barrier, mask)
+    nbytes = body.mul(body.op(f"call i32 @emu_box_bytes(i64 {form})"), rows)
+    _begins(body, instr, smem, nbytes, inwards, barrier, mask)
 
 
 def group(body, instr):

@@ -46,6 +46,11 @@ _row(
         f"^async ^bulk ^tensor {_RANK}",
         f"shared::cluster/shared::cta@:8.6 >global ?tile {_FILL_BOX}",
         f"global >shared::cta ?tile {_DONE}",
+    )
+    + with_start(
+        "^async ^bulk ^tensor 2d",
+        f"shared::cluster@100f,110f/shared::cta >global tile::gather4@100:8.6 {_FILL_BOX}",
+        f"global >shared::cta tile::scatter4@100f,110f:8.6 {_DONE}",
     ),
     bulk.copy_box,
     meets=True,
@@ -93,6 +98,7 @@ _row(
     (
         f"^reduce ^async ^bulk ^tensor {_RANK} global >shared::cta {_OPERATION} ?tile {_DONE}",
         f"^reduce ^async ^bulk ^tensor {_PIXELS} global >shared::cta {_OPERATION} im2col_no_offs {_DONE}",
+        f"^reduce ^async ^bulk ^tensor 2d global >shared::cta {_OPERATION} tile::scatter4@100f,110f:8.6 {_DONE}",
     ),
     bulk.reduce_box,
     meets=True,
@@ -105,6 +111,7 @@ _row(
     (
         f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?{HINT} @90:8.0",
         f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?{HINT} @90:8.0",
+        f"^async ^bulk ^prefetch ^tensor 2d L2 global tile::gather4 ?{HINT} @100f,110f:8.6",
     ),
     bulk.prefetch,
     operands=f"[d] {{p}}u16@im2col {_HINT}",

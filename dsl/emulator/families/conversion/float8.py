@@ -38,7 +38,8 @@ def convert(body, instr, target: str, source: str) -> None:
         high, low = (widen(body, body.read(operand, 32), "f32") for operand in instr.operands[1:3])
     else:
         pair = body.read(instr.operands[1], 32)
-        low, high = (widen(body, body.op(f"trunc i32 {body.lshr(pair, 16 * i)} to i16"), "f16") for i in range(2))
+        halves = [body.op(f"trunc i32 {body.lshr(pair, 16 * i)} to i16") for i in range(2)]
+        low, high = (widen(body, half, source[:-2]) for half in halves)
     codes = [body.resize(_encode(body, number, target, "relu" in instr.mods), 8, 16) for number in (low, high)]
     bits = _pair_bits(target)
     pair = body.or_(codes[0], body.shl(codes[1], bits // 2, "i16"), "i16")

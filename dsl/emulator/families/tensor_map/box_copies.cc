@@ -222,9 +222,9 @@ u32 box_bytes(const TensorMap &map) {
 
 u32 box_transaction_bytes(const TensorMap &map) { return box_bytes(map) / CHUNK_BYTES * map.chunk_bytes(); }
 
-u32 box_room(const TensorMap &map) {
+u32 box_room(const TensorMap &map, u32 count) {
   u32 less = map.swizzle_span() - 1;
-  return (box_bytes(map) + less) & ~less;
+  return (count * box_bytes(map) + less) & ~less;
 }
 
 void box_copy(const TensorMap &map, u64 smem, const i32 *coords, bool loads, u32 reduction) {

@@ -12,8 +12,8 @@ bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site
 u32 box_bytes(const TensorMap &map);
 // The bytes that its copy reports to an mbarrier: those in global memory.
 u32 box_transaction_bytes(const TensorMap &map);
-// The bytes of shared memory a box takes: a swizzle of 32, 64 or 128 bytes permutes chunks of as many.
-u32 box_room(const TensorMap &map);
+// The bytes of shared memory that `count` boxes take: a swizzle of 32, 64 or 128 bytes permutes chunks of as many.
+u32 box_room(const TensorMap &map, u32 count);
 // Visit the bytes of the tensor that the box touches, part by part, until a visit gives false; whether none did.
 using Visit = bool (*)(void *data, u64 address, u64 size);
 bool visit_box(const TensorMap &map, const i32 *coords, Visit visit, void *data);

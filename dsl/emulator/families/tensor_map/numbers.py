@@ -8,6 +8,7 @@ class tensor_map:
 
     BYTES, ALIGNMENT_BYTES, DIMENSIONS = 128, 64, 5
     PIXELS = 1 << 8  # added to a rank: an instruction in im2col mode
+    ROWS = 1 << 9  # the same, of one that names the four rows of a matrix that it copies
     TILED, IM2COL = 2, 3
     ALWAYS = 1 << 18  # flags of every map seen
     UNKNOWN = 0b11 << 11  # flags whose meaning is not emulated

@@ -50,6 +50,12 @@ def _bad_interleave(launch, instr):
     )
 
 
+def _bad_rows(launch, instr):
+    return f"`{instr.name}` copies rows, but the box of the tensor map has {launch.ctx.address} of them", (
+        "make the map with a box of one row: boxDim[1] = 1"
+    )
+
+
 VERBS = {"tensormap": lambda instr: "changes"}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {
@@ -58,4 +64,5 @@ ILLEGAL = {
     context.MAP_PLACE: _map_place,
     context.BAD_START: _bad_start,
     context.BAD_INTERLEAVE: _bad_interleave,
+    context.BAD_ROWS: _bad_rows,
 }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.emulator.conftest import HEADER_100
+from tests.emulator.conftest import HEADER_100, Machine
 
 TORCH = {"e4m3x2": torch.float8_e4m3fn, "e5m2x2": torch.float8_e5m2}
 GREATEST = {"e4m3x2": 448.0, "e5m2x2": 57344.0}
@@ -74,6 +74,18 @@ def test_to_f16x2(machine, kind, relu):
         np.testing.assert_array_equal((got >> (2 * shift)) & 0xFFFF, bits.numpy())
 
 
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("kind", PAIRS)
+def test_from_bf16x2(kind, relu):
+    low = torch.arange(1 << 16, dtype=torch.int32).to(torch.uint16).view(torch.bfloat16)
+    high = low.flip(0).contiguous()
+    packed = (high.view(torch.uint16).numpy().astype(np.uint32) << 16) | low.view(torch.uint16).numpy()
+    machine = Machine(header=HEADER_100.replace("9.0", "9.1"))
+    got = machine.each(f"cvt.rn.satfinite{'.relu' * relu}.{kind}.bf16x2 %d, %a;", packed, out=np.uint16)
+    np.testing.assert_array_equal(got & 0xFF, expected(low.float(), kind, relu))
+    np.testing.assert_array_equal(got >> 8, expected(high.float(), kind, relu))
+
+
 def test_without_satfinite_it_is_refused(machine):
     with pytest.raises(Exception, match="the emulator has no such form, `.satfinite` is missing"):
         machine.each("cvt.rn.e4m3x2.f32 %d, %a, %b;", *[np.zeros(1, np.uint32)] * 2, out=np.uint16)
@@ -128,17 +140,23 @@ def test_finite_formats_from_f32(machine_100, ptxas, kind):
 
 
 @pytest.mark.parametrize("relu", [False, True])
-def test_e2m1x2_from_f16x2(machine_100, relu):
-    """Every f16."""
+@pytest.mark.parametrize("source", ["f16x2", "bf16x2"])
+@pytest.mark.parametrize("kind", FINITE)
+def test_finite_formats_from_halves(kind, source, relu):
+    """Every half."""
     low = np.arange(1 << 16, dtype=np.uint32)
     high = low[::-1]
-    code = f"{{ .reg .b8 pair; cvt.rn.satfinite{'.relu' * relu}.e2m1x2.f16x2 pair, %a; cvt.u16.u8 %d, pair; }}"
-    got = machine_100.each(code, high << 16 | low, out=np.uint16)
-    for shift, half in ((4, high), (0, low)):
-        values = half.astype(np.uint16).view(np.float16).astype(np.float64)
+    code = f"cvt.rn.satfinite{'.relu' * relu}.{kind}.{source} pair, %a;"
+    code = "{ .reg .b8 pair; " + code + " cvt.u16.u8 %d, pair; }" if kind == "e2m1x2" else code.replace("pair", "%d")
+    got = Machine(header=HEADER_100.replace("9.0", "9.1")).each(code, high << 16 | low, out=np.uint16)
+    for shift, half in ((4 if kind == "e2m1x2" else 8, high), (0, low)):
+        if source == "f16x2":
+            values = half.astype(np.uint16).view(np.float16).astype(np.float32)
+        else:
+            values = (half.astype(np.uint32) << 16).view(np.float32)
         if relu:
-            values = np.where(values < 0, 0.0, np.abs(values))
-        np.testing.assert_array_equal(got >> shift & 0xF, nearest_code(values, "e2m1x2"))
+            values = np.where(values < 0, np.float32(0), np.abs(values))
+        np.testing.assert_array_equal(got >> shift & (15 if kind == "e2m1x2" else 255), nearest_code(values, kind))
 
 
 @pytest.mark.parametrize("kind", FINITE)
