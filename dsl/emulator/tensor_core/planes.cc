@@ -34,37 +34,39 @@ template <Kind kind> void spread_row(const u8 *raw, float *out, u32 sign) {
 // The plane of A: row by row. The plane of B: eight columns after eight columns, of which a vector has one k.
 enum class Order { ROWS, EIGHTS };
 
-template <Kind kind> void spread_kind(const Operand &of, float *out, Order order) {
+// `parts`: how often a row has ROW_BYTES.
+template <Kind kind> void spread_kind(const Operand &of, float *out, Order order, u32 parts) {
   constexpr u32 k = length(kind);
   const u8 *raw = of.raw;
   const u32 sign = of.negated ? 1u << 31 : 0;
   alignas(64) float one[k];
-  for (u32 row = 0; row < of.rows; ++row, raw += ROW_BYTES) {
-    if (order == Order::ROWS) {
-      spread_row<kind>(raw, out + row * k, sign);
-      continue;
+  for (u32 row = 0; row < of.rows; ++row) {
+    float *place = out + row / LANES * LANES * k * parts + row % LANES;
+    for (u32 part = 0; part < parts; ++part, raw += ROW_BYTES, place += LANES * k) {
+      if (order == Order::ROWS) spread_row<kind>(raw, out + row * k, sign);
+      else {
+        spread_row<kind>(raw, one, sign);
+        UNROLLED
+        for (u32 i = 0; i < k; ++i) place[LANES * i] = one[i];
+      }
     }
-    spread_row<kind>(raw, one, sign);
-    float *place = out + row / LANES * LANES * k + row % LANES;
-    UNROLLED
-    for (u32 i = 0; i < k; ++i) place[LANES * i] = one[i];
   }
 }
 
-void spread(const Operand &of, float *out, Order order) {
+void spread(const Operand &of, float *out, Order order, u32 parts) {
   switch (of.kind) {
-    case Kind::f16: return spread_kind<Kind::f16>(of, out, order);
-    case Kind::bf16: return spread_kind<Kind::bf16>(of, out, order);
-    case Kind::tf32: return spread_kind<Kind::tf32>(of, out, order);
-    case Kind::e4m3: return spread_kind<Kind::e4m3>(of, out, order);
-    case Kind::e5m2: return spread_kind<Kind::e5m2>(of, out, order);
-    case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, order);
-    case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, order);
-    case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, order);
-    case Kind::e2m1x2: return spread_kind<Kind::e2m1x2>(of, out, order);
-    case Kind::s8: return spread_kind<Kind::s8>(of, out, order);
-    case Kind::u8: return spread_kind<Kind::u8>(of, out, order);
-    default: return spread_kind<Kind::b1>(of, out, order);
+    case Kind::f16: return spread_kind<Kind::f16>(of, out, order, parts);
+    case Kind::bf16: return spread_kind<Kind::bf16>(of, out, order, parts);
+    case Kind::tf32: return spread_kind<Kind::tf32>(of, out, order, parts);
+    case Kind::e4m3: return spread_kind<Kind::e4m3>(of, out, order, parts);
+    case Kind::e5m2: return spread_kind<Kind::e5m2>(of, out, order, parts);
+    case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, order, parts);
+    case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, order, parts);
+    case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, order, parts);
+    case Kind::e2m1x2: return spread_kind<Kind::e2m1x2>(of, out, order, parts);
+    case Kind::s8: return spread_kind<Kind::s8>(of, out, order, parts);
+    case Kind::u8: return spread_kind<Kind::u8>(of, out, order, parts);
+    default: return spread_kind<Kind::b1>(of, out, order, parts);
   }
 }
 
@@ -146,17 +148,35 @@ struct Products {
   const Products &unscaled() const { return *this; }
 };
 
+// What the elements of a row of a sparse A are multiplied by, of eight columns of B.
+struct Gathered {
+  alignas(64) float b[MOST_K * LANES];
+  alignas(64) i32 exponents_b[MOST_K * LANES];
+};
+
 struct Planes {
   alignas(64) float a[MOST_ROWS * MOST_K];
   alignas(64) i32 exponents_a[MOST_ROWS * MOST_K];
-  alignas(64) float b[MOST_K * MOST_COLUMNS];
-  alignas(64) i32 exponents_b[MOST_K * MOST_COLUMNS];
+  alignas(64) float b[2 * MOST_K * MOST_COLUMNS];
+  alignas(64) i32 exponents_b[2 * MOST_K * MOST_COLUMNS];
   u32 rows, n;
-  bool special;  // whether an element of A or B is an infinity or a NaN
+  const u8 *columns;  // of the elements of a sparse A, or null
+  bool special;       // whether an element of A or B is an infinity or a NaN
 
-  template <Sum S> Products products(u32 row, u32 column) const {
-    const u32 at_a = row * S.terms, at_b = column * S.terms;
-    return {a + at_a, exponents_a + at_a, b + at_b, exponents_b + at_b};
+  // The products of a row of D and eight columns from `column` on.
+  template <int terms> Products products(u32 row, u32 column, Gathered &gathered) const {
+    const u32 at_a = row * terms, at_b = column * terms;
+    if (!columns) return {a + at_a, exponents_a + at_a, b + at_b, exponents_b + at_b};
+    gather<terms>(columns + at_a, 2 * at_b, gathered);
+    return {a + at_a, exponents_a + at_a, gathered.b, gathered.exponents_b};
+  }
+
+  template <int terms> [[gnu::noinline]] void gather(const u8 *of_row, u32 at_b, Gathered &out) const {
+    for (u32 k = 0; k < terms; ++k) {
+      const u32 from = at_b + LANES * of_row[k];
+      store(out.b + LANES * k, load<Floats>(b + from));
+      store(out.exponents_b + LANES * k, load<Ints>(exponents_b + from));
+    }
   }
 };
 
@@ -224,13 +244,17 @@ template <class SumAt> [[gnu::always_inline]] inline void each_sum(const Planes 
 }
 
 template <Sum S> [[gnu::noinline]] void sums(const Planes &p, const Matrix &matrix, u32 shift) {
-  each_sum(p, matrix, [&](u32 row, u32 column, float *d) { sum<S>(p.products<S>(row, column), d, p.special, shift); });
+  Gathered gathered;
+  each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
+    sum<S>(p.products<S.terms>(row, column, gathered), d, p.special, shift);
+  });
 }
 
 template <Sum S> [[gnu::noinline]] void scaled_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
+  Gathered gathered;
   each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
     const Floats significand = scales.significands(row, column, 0);
-    const ScaledProducts of{p.products<S>(row, column), significand, scales.exponents(row, column, 0)};
+    const ScaledProducts of{p.products<S.terms>(row, column, gathered), significand, scales.exponents(row, column, 0)};
     sum<S>(of, d, p.special || any(significand != significand), 0);
   });
 }
@@ -239,8 +263,9 @@ template <Sum S> [[gnu::noinline]] void scaled_sums(const Planes &p, const Scale
 // Groups and D are aligned to the largest exponent of scales and D, and truncated to 35 fraction bits.
 [[gnu::noinline]] void group_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
   constexpr int fraction_bits = 35;
+  Gathered gathered;
   each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
-    const Products of = p.products<Sum{MOST_K}>(row, column);
+    const Products of = p.products<MOST_K>(row, column, gathered);
     Doubles start = to<Doubles>(load<Floats>(d)), total = 0;
     Ints greatest = exponents(load<Floats>(d));
     UNROLLED
@@ -261,11 +286,12 @@ template <Sum S> [[gnu::noinline]] void scaled_sums(const Planes &p, const Scale
 
 // d += the sums of `add(a, b, total)` over k, by eight columns; saturating instead of wrapping.
 template <int K, class Total, class Add> void integer_sums(const Planes &p, const Matrix &d, bool saturates, Add add) {
+  Gathered gathered;
   each_sum(p, d, [&](u32 row, u32 column, float *place) {
+    const Products of = p.products<K>(row, column, gathered);
     Total total = 0;
     UNROLLED
-    for (int k = 0; k < K; ++k)
-      total = add(Floats(p.a[row * K + k]), load<Floats>(p.b + column * K + LANES * k), total);
+    for (int k = 0; k < K; ++k) total = add(Floats(of.a[k]), of.of_b(k), total);
     Ints start = load<Ints>(place), sum = to<Ints>(total);
     store(place, saturates ? __builtin_elementwise_add_sat(start, sum) : start + sum);
   });
@@ -297,14 +323,15 @@ bool is_integer(Kind kind) { return kind == Kind::s8 || kind == Kind::u8 || kind
 void fill(Planes &planes, const Operand &a, const Operand &b) {
   planes.rows = a.rows;
   planes.n = b.rows;
-  spread(a, planes.a, Order::ROWS);
-  spread(b, planes.b, Order::EIGHTS);
+  planes.columns = a.columns;
+  spread(a, planes.a, Order::ROWS, 1);
+  spread(b, planes.b, Order::EIGHTS, a.columns ? 2 : 1);
 }
 
 void fill_exponents(Planes &planes, const Operand &a, const Operand &b) {
-  const u32 k = length(a.kind);
+  const u32 k = length(a.kind), k_of_b = a.columns ? 2 * k : k;
   planes.special = spread_exponents(planes.a, a.rows * k, a.kind, planes.exponents_a);
-  planes.special |= spread_exponents(planes.b, b.rows * k, b.kind, planes.exponents_b);
+  planes.special |= spread_exponents(planes.b, b.rows * k_of_b, b.kind, planes.exponents_b);
 }
 
 }  // namespace

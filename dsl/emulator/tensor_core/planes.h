@@ -4,12 +4,14 @@
 
 constexpr u32 ROW_BYTES = 32, MOST_ROWS = 128, MOST_COLUMNS = 256;
 
-// A, or B transposed: rows of ROW_BYTES bytes, K fastest.
+// A, or B transposed: rows of ROW_BYTES bytes, K fastest. `columns` if A is sparse: the column of each of its elements,
+// row by row; then a row of B has twice as many bytes.
 struct Operand {
   const u8 *raw;
   u32 rows;
   Kind kind;
   bool negated;
+  const u8 *columns = nullptr;
 };
 
 // D, in and out: a row for each of A, a column for each row of B (a multiple of eight). Floats, also those of f16,

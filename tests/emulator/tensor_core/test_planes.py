@@ -23,7 +23,7 @@ STORED = {16: np.uint16, 32: np.uint32, 8: np.uint8, 6: np.uint8, 4: np.uint8}
 
 class Operand(ctypes.Structure):
     _fields_ = [("raw", ctypes.c_void_p), ("rows", ctypes.c_uint32), ("kind", ctypes.c_uint32),
-                ("negated", ctypes.c_bool)]  # fmt: skip
+                ("negated", ctypes.c_bool), ("columns", ctypes.c_void_p)]  # fmt: skip
 
 
 class Matrix(ctypes.Structure):
@@ -40,8 +40,9 @@ class Rule(ctypes.Structure):
                 ("shift", ctypes.c_uint32)]  # fmt: skip
 
 
-def operand(rows: np.ndarray, kind: str, negated: bool = False) -> Operand:
-    return Operand(rows.ctypes.data, len(rows), getattr(operand_kind, kind.upper()), negated)
+def operand(rows: np.ndarray, kind: str, negated: bool = False, columns: np.ndarray | None = None) -> Operand:
+    of_elements = None if columns is None else columns.ctypes.data
+    return Operand(rows.ctypes.data, len(rows), getattr(operand_kind, kind.upper()), negated, of_elements)
 
 
 def call(name: str, a: Operand, b: Operand, d: np.ndarray, *rest: ctypes.Structure) -> np.ndarray:
@@ -174,3 +175,27 @@ def test_integers(pair, saturates):
     exact = a.astype(np.int64) @ b.astype(np.int64).T + d
     expected = np.clip(exact, -(2**31), 2**31 - 1) if saturates else exact
     assert np.array_equal(given, expected.astype(np.int32))
+
+
+@pytest.mark.parametrize("kind", ["f16", "tf32", "e5m2"])
+def test_sparse_sums(kind):
+    """Of a sparse A each row has its own columns of B."""
+    k = K[kind]
+    stream = np.random.default_rng(k)
+    a, b, d = (codes(each, shape, stream, True) for each, shape in
+               ((kind, (64, k)), (kind, (24, 2 * k)), ("f32", (64, 24))))  # fmt: skip
+    columns = np.sort(stream.permuted(np.tile(np.arange(2 * k, dtype=np.uint8), (64, 1)), axis=1)[:, :k])
+    given = multiply(operand(a, kind, columns=columns), operand(b, kind), d.view(np.float32), Rule(25)).view(np.uint32)
+    rows = [exact_products.one_sum(a[i : i + 1], b.T[columns[i]], d[i : i + 1], (kind, kind, "f32"), 25, 23)
+            for i in range(64)]  # fmt: skip
+    assert_equal_where_finite(given, np.concatenate(rows), "f32")
+
+
+def test_sparse_integers():
+    stream = np.random.default_rng(0)
+    a, b = stream.integers(-128, 128, (32, 32)).astype(np.int8), stream.integers(-128, 128, (16, 64)).astype(np.int8)
+    columns = np.sort(stream.permuted(np.tile(np.arange(64, dtype=np.uint8), (32, 1)), axis=1)[:, :32])
+    given = multiply(operand(a, "s8", columns=columns), operand(b, "s8"), np.ones((32, 16), np.int32), Rule(25))
+    dense = np.zeros((32, 64), np.int64)
+    np.put_along_axis(dense, columns.astype(int), a.astype(np.int64), axis=1)
+    assert np.array_equal(given, dense @ b.astype(np.int64).T + 1)

@@ -11,28 +11,32 @@ from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.syntax import Imm
 from dsl.emulator.tensor_core.numbers import operand_kind
 
+THREADS = {"A": 2, "B": 4}  # of four, of which a selector names one
 ELEMENTS = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
 
 
 def multiply(body, instr):
-    """mma.sync.aligned.shape.row.col.kind{.block_scale.scale_vec}.dtype.atype.btype.ctype{.stype} d, a, b, c
-    {, scales of A, {byte, thread}, scales of B, {byte, thread}}."""
+    """mma{.sp::ordered_metadata}.sync.aligned.shape.row.col.kind{.block_scale.scale_vec}.dtype.atype.btype.ctype{.stype}
+    d, a, b, c{, metadata, 0}{, scales of A, {byte, thread}, scales of B, {byte, thread}}."""
     if body.places.tensor_core.name != "blackwell_geforce":
         raise body.refuse(
             instr,
             f"mma with a kind needs GeForce Blackwell: this GPU model is of {body.places.tensor_core.name}",
             "choose `--gpu-model rtx5090`",
         )
-    d, a, b, c, *scales = instr.operands
+    d, a, b, c, *rest = instr.operands
+    sparse, scales = (rest[:2], rest[2:]) if is_sparse(instr) else ([], rest)
     count = scales_of(instr)
-    for operand, place in zip(scales[1::2], (6, 8)):
-        _check_selector(body, instr, operand.items, count, place)
+    for matrix, operand in zip("AB", scales[1::2]):
+        _check_selector(body, instr, operand.items, count, matrix)
     area = body.exchange_area(ctypes.sizeof(KindArea))
     _put(body, area, KindArea.function.offset, f"@{functions.MMA_KIND}", "ptr")
     _put(body, area, KindArea.form.offset, str(_form_word(instr, count)))
     for operand, field in ((a, KindArea.a), (b, KindArea.b), (c, KindArea.d)):
         for i, item in enumerate(operand.items):
             _put(body, area, field.offset + 4 * i, body.read(item, 32))
+    if sparse:
+        _put(body, area, KindArea.metadata.offset, body.read(sparse[0], 32))
     for field, word, selector in zip((KindArea.scale_a, KindArea.scale_b), scales[::2], scales[1::2]):
         _put_scale(body, area, field.offset, word, selector.items)
     key = meeting.COLLECTIVE | body.site(instr) << 8
@@ -40,6 +44,10 @@ def multiply(body, instr):
     for i, item in enumerate(d.items):
         place = body.op(f"getelementptr i8, ptr {area}, i32 {KindArea.d.offset + 4 * i}")
         body.write(item, body.op(f"load i32, ptr {place}, align 4"), 32)
+
+
+def is_sparse(instr) -> bool:
+    return "sp::ordered_metadata" in instr.mods
 
 
 def scales_of(instr) -> int:
@@ -50,21 +58,22 @@ def scales_of(instr) -> int:
     return sizes[0] if sizes else 1 if "kind::mxf8f6f4" in instr.mods else 2
 
 
-def _check_selector(body, instr, ids: tuple, count: int, place: int) -> None:
+def _check_selector(body, instr, ids: tuple, count: int, matrix: str) -> None:
     """Refuse constants that name no byte of a word or no thread of a group."""
     byte, thread = (each.value if type(each) is Imm else 0 for each in ids)
-    bytes_, threads = range(0, 4, count), range(2 if place == 6 else 4)
+    bytes_, threads = range(0, 4, count), range(THREADS[matrix])
     for name, value, allowed in (("byte", byte, bytes_), ("thread", thread, threads)):
         if value not in allowed:
             numbers = " or ".join(map(str, allowed))
-            raise body.refuse(instr, f"the {name} id of operand {place} must be {numbers}, got {value}")
+            raise body.refuse(instr, f"the {name} id of the scales of {matrix} must be {numbers}, got {value}")
 
 
 def _form_word(instr, count: int) -> int:
     a, b = (each for each in instr.mods if each in ELEMENTS)
     packed = "kind::mxf8f6f4" not in instr.mods and count
     kind_a, kind_b = (getattr(operand_kind, "E2M1X2" if packed else each.upper()) for each in (a, b))
-    flags = (mma_kind.HALF if "f16" in instr.mods else 0) | (mma_kind.UE4M3 if "ue4m3" in instr.mods else 0)
+    flags = mma_kind.SPARSE if is_sparse(instr) else 0
+    flags |= (mma_kind.HALF if "f16" in instr.mods else 0) | (mma_kind.UE4M3 if "ue4m3" in instr.mods else 0)
     return kind_a | kind_b << mma_kind.B_SHIFT | count << mma_kind.SCALES_SHIFT | flags
 
 

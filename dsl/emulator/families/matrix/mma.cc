@@ -4,7 +4,7 @@
 // meeting calls it. Floats are summed as tensor_core.h defines, doubles by fma in the order of k. NaN results are
 // canonical. Which element of a matrix a register holds: fragments.py.
 #include "check/check.h"
-#include "tensor_core/tensor_core.h"
+#include "families/matrix/metadata.h"
 
 namespace {
 
@@ -86,26 +86,6 @@ template <Form form, class T, class Move> void each_pair(u32 lane, u32 *words, T
   for (int lower = 0; lower < form.m / 8; ++lower) move(words + lower * step, &d[lane / 4 + 8 * lower][2 * (lane % 4)]);
 }
 
-// The columns of elements of a sparse A that the metadata of a lane tell, for rows of its group. PTX ISA 9.7.14.6.1:
-// of 16 bits and tf32 half a word is a row's part, of the others a word. A part has the place of each element, in two
-// bits of four columns; of tf32 in four bits of two columns, of 4 bits for two neighbours of eight columns.
-template <Form form> void place(Planes<form> &planes, u32 lane, u32 metadata, u32 selector) {
-  constexpr bool halves = bits(form.a) >= 16;
-  constexpr int each = form.a == tf32 ? 4 : 2, run = is_fourth(form.a) ? 2 : 1;  // bits of a place, elements of it
-  constexpr int count = (halves ? 16 : 32) / each, lanes = form.terms() / run / count * (halves ? 1 : 2);
-  u32 group = lane / 4, thread = lane % 4;
-  if (thread / lanes != selector) return;
-  for (u32 half = 0; half < (halves ? 2 : 1); ++half) {
-    u32 row = group + 8 * (halves ? half : thread % 2);
-    u32 part = thread % lanes / (halves ? 1 : 2);
-    for (int i = 0; i < count; ++i) {
-      u32 bits = metadata >> (16 * half + each * i), first = part * count + i;
-      u32 column = form.a == tf32 ? 2 * first + (bits >> 1 & 1) : (4 * (first / 2) + (bits & 3)) * run;
-      for (int e = 0; e < run; ++e) planes.columns[row][first * run + e] = column + e;
-    }
-  }
-}
-
 template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
   using T = Planes<form>::T;
   for (u32 lane = 0; lane < WARP; ++lane) {
@@ -125,7 +105,9 @@ template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
       if constexpr (form.c == f16) store(place, widened<f16, 2>(words));
       else store(place, load<Vector<T, 2>>(words));
     });
-    if constexpr (form.is_sparse()) place(planes, lane, word[form.words_c()], word[form.words_c() + 1]);
+    if constexpr (form.is_sparse())
+      place<bits(form.a), form.terms()>(lane, word[form.words_c()], word[form.words_c() + 1],
+                                        [&](u32 row, u32 index, u32 column) { planes.columns[row][index] = column; });
   }
 }
 

@@ -26,8 +26,9 @@ class KindArea(ctypes.Structure):
         ("function", _u64),
         ("form", _u32),
         ("a", _u32 * 4),
-        ("b", _u32 * 2),
+        ("b", _u32 * 4),
         ("d", _u32 * 4),  # in and out
+        ("metadata", _u32),
         ("scale_a", Selector),
         ("scale_b", Selector),
     ]
@@ -37,4 +38,4 @@ class mma_kind:
     """The parts of `form` of a KindArea: the kinds of A and B (operand_kind), how many scales a row has, flags."""
 
     B_SHIFT, SCALES_SHIFT = 8, 20
-    HALF, UE4M3 = 1 << 16, 1 << 17
+    HALF, UE4M3, SPARSE = 1 << 16, 1 << 17, 1 << 18

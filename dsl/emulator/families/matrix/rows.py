@@ -28,16 +28,21 @@ _row(
     meets=True,
 )
 _SMALL = "e4m3/e5m2/e3m2/e2m3/e2m1"
-_SCALED = "={4}f32_ {4}b32 {2}b32 {4}f32 b32 {2}u16 b32 {2}u16"
-for _forms, _operands in (
-    (f"m16n8k32 row >col kind::f8f6f4 f32 >{_SMALL} >{_SMALL} >f32", "={4}f32_ {4}b32 {2}b32 {4}f32"),
-    (f"m16n8k32 row >col kind::f8f6f4 f16 >{_SMALL} >{_SMALL} >f16", "={2}f16x2_ {4}b32 {2}b32 {2}f16x2"),
-    (f"m16n8k32 row >col kind::mxf8f6f4 block_scale ?scale_vec::1X f32 >{_SMALL} >{_SMALL} >f32 ue8m0", _SCALED),
-    ("m16n8k64 row >col kind::mxf4 block_scale ?scale_vec::2X f32 >e2m1 >e2m1 >f32 ue8m0", _SCALED),
-    ("m16n8k64 row >col kind::mxf4nvf4 block_scale scale_vec::2X f32 >e2m1 >e2m1 >f32 ue8m0", _SCALED),
-    ("m16n8k64 row >col kind::mxf4nvf4 block_scale scale_vec::4X f32 >e2m1 >e2m1 >f32 ue4m3", _SCALED),
+for _section, _start, _bytes, _packed, _of_b, _metadata in (
+    ("9.7.14.5.14", "sync aligned", "m16n8k32", "m16n8k64", "{2}b32", ""),
+    ("9.7.14.6.3", "^sp::ordered_metadata ^sync aligned", "m16n8k64", "m16n8k128", "{4}b32", "u32 n=0"),
 ):
-    _row("mma", "9.7.14.5.14", f"sync aligned {_forms} @120f:8.7", kinds.multiply, meets=True, operands=_operands)
+    _f32, _f16 = (f"={_each}_ {{4}}b32 {_of_b} {_each} {_metadata}" for _each in ("{4}f32", "{2}f16x2"))
+    _scaled = f"{_f32} b32 {{2}}u16 b32 {{2}}u16"
+    for _forms, _operands in (
+        (f"{_bytes} row >col kind::f8f6f4 f32 >{_SMALL} >{_SMALL} >f32", _f32),
+        (f"{_bytes} row >col kind::f8f6f4 f16 >{_SMALL} >{_SMALL} >f16", _f16),
+        (f"{_bytes} row >col kind::mxf8f6f4 block_scale ?scale_vec::1X f32 >{_SMALL} >{_SMALL} >f32 ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4 block_scale ?scale_vec::2X f32 >e2m1 >e2m1 >f32 ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::2X f32 >e2m1 >e2m1 >f32 ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::4X f32 >e2m1 >e2m1 >f32 ue4m3", _scaled),
+    ):
+        _row("mma", _section, f"{_start} {_forms} @120f:8.7", kinds.multiply, meets=True, operands=_operands)
 _SPARSE = "sp@80:7.1/sp::ordered_metadata@80:8.5 sync aligned"
 for _selectors, _forms in (  # a thread of four has the metadata, two have it, or all
     ("0..3", ("m16n8k16 row >col {halves}", "m16n8k8 row >col {tf32}")),

@@ -14,6 +14,7 @@ import pytest
 from dsl import emulator
 from tests.emulator import exact_products, tensor_core_data as data
 from tests.emulator.conftest import Machine, use
+from tests.emulator.families.matrix.test_small_and_sparse import chosen_places, metadata_of
 from tests.emulator.tensor_core.test_planes import codes, in_containers
 
 HEADER = ".version 8.8\n.target sm_120a\n.address_size 64\n"
@@ -42,7 +43,7 @@ def registers_of_a(a: np.ndarray) -> np.ndarray:
 
 
 def registers_of_b(b: np.ndarray) -> np.ndarray:
-    starts = [[4 * (lane % 4) + 16 * r for r in range(2)] for lane in range(32)]
+    starts = [[4 * (lane % 4) + 16 * r for r in range(b.shape[1] // 16)] for lane in range(32)]
     words = [[b[lane // 4, at : at + 4].copy().view(np.uint32)[0] for at in each] for lane, each in enumerate(starts)]
     return np.array(words, np.uint32)
 
@@ -63,24 +64,37 @@ def words_of_scales(scales: np.ndarray, matrix: str, byte: int, thread: int, noi
 
 
 def ptx(name: str, half: bool, ids: tuple[str, str] | None) -> str:
-    count = 2 if half else 4
+    count, of_b = 2 if half else 4, 4 if name.startswith("sp") else 2
+    prefix, metadata = ("", "") if of_b == 2 else (".sp::ordered_metadata", ", %meta, 0")
+    name = name.removeprefix("sp.")
     c, d = ("{" + ", ".join(f"%{letter}{i}" for i in range(count)) + "}" for letter in "cd")
     scales = f", %sa, {ids[0]}, %sb, {ids[1]}" if ids else ""
     loads = [
         f"ld.param.u64 %p, [{each}]; mul.wide.u32 %o, %lane, {4 * words}; add.s64 %p, %p, %o;\n"
         + " ".join(f"ld.global.b32 %{register}{i if words > 1 else ''}, [%p+{4 * i}];" for i in range(words))
-        for each, register, words in (("a", "a", 4), ("b", "b", 2), ("sa", "sa", 1), ("sb", "sb", 1), ("c", "c", count))
+        for each, register, words in (
+            ("a", "a", 4),
+            ("b", "b", of_b),
+            ("sa", "sa", 1),
+            ("sb", "sb", 1),
+            ("meta", "meta", 1),
+            ("c", "c", count),
+        )
     ]
     stores = " ".join(f"st.global.b32 [%p+{4 * i}], %d{i};" for i in range(count))
     return (
-        HEADER + ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 sa, .param .u64 sb) {\n"
-        ".reg .b32 %lane, %a<4>, %b<2>, %c<4>, %d<4>, %sa, %sb; .reg .b16 %h<9>; .reg .b64 %p, %o;\n"
+        HEADER + ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 sa, .param .u64 sb, "
+        ".param .u64 meta) {\n"
+        ".reg .b32 %lane, %a<4>, %b<4>, %c<4>, %d<4>, %sa, %sb, %meta; .reg .b16 %h<9>; .reg .b64 %p, %o;\n"
         "mov.u32 %lane, %tid.x; " + " ".join(f"mov.b16 %h{i}, {i};" for i in range(9)) + "\n" + "\n".join(loads)
-        + f"\nmma.sync.aligned.{name} {d}, {{%a0, %a1, %a2, %a3}}, {{%b0, %b1}}, {c}{scales};\n{stores} ret; }}\n"
+        + f"\nmma{prefix}.sync.aligned.{name} {d}, {{%a0, %a1, %a2, %a3}}, {{{', '.join(f'%b{i}' for i in range(of_b))}}}, "
+        f"{c}{metadata}{scales};\n{stores} ret; }}\n"
     )  # fmt: skip
 
 
-def multiply(machine: Machine, name: str, a, b, c: np.ndarray, scales=None, ids=(0, 0, 0, 0), form="{}") -> np.ndarray:
+def multiply(
+    machine: Machine, name: str, a, b, c: np.ndarray, scales=None, ids=(0, 0, 0, 0), form="{}", metadata=None
+) -> np.ndarray:
     """The bits of D from rows of bytes of A and B, the bits of C, and scales; `ids`: byte and thread, of A and B."""
     rows, columns = d_places()
     half = c.itemsize == 2
@@ -92,9 +106,10 @@ def multiply(machine: Machine, name: str, a, b, c: np.ndarray, scales=None, ids=
                       zip(scales, (("A", *ids[:2]), ("B", *ids[2:]))))  # fmt: skip
     shown = [form.format(each) for each in ids]
     selectors = ("{" + ", ".join(shown[:2]) + "}", "{" + ", ".join(shown[2:]) + "}") if scales else None
-    machine.run(
-        ptx(name, half, selectors), block=32, a=registers_of_a(a), b=registers_of_b(b), c=of_c, sa=of_a, sb=of_b
-    )
+    words = empty if metadata is None else metadata
+    name = name if metadata is None else f"sp.{name}"
+    machine.run(ptx(name, half, selectors), block=32, a=registers_of_a(a), b=registers_of_b(b), c=of_c, sa=of_a,
+                sb=of_b, meta=words)  # fmt: skip
     d = np.zeros_like(c)
     d[rows, columns] = of_c.view(c.dtype).reshape(32, 4)
     return d
@@ -163,6 +178,71 @@ def test_every_pair_of_types_with_scales(geforce, pair):
         assert np.array_equal(given[~finite], expected[~finite])  # infinities: no operand is one, or a NaN
 
 
+def columns_of(places: np.ndarray, run: int) -> np.ndarray:
+    """The columns of the elements that are left of each row; `run`: neighbours with one place."""
+    chunks = np.arange(places.shape[1])[None, :, None, None] * 4 * run
+    return (chunks + places[..., None] * run + np.arange(run)).reshape(places.shape[0], -1)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("pair", PAIRS[::3], ids="-".join)
+def test_sparse_sums_of_bytes(geforce, pair, scaled):
+    """As the dense sum of the elements that there are."""
+    stream = np.random.default_rng(PAIRS.index(pair))
+    places = chosen_places("u8", 16, 64, stream)
+    a, b, c = (codes(kind, shape, stream, True) for kind, shape in
+               ((pair[0], (16, 32)), (pair[1], (8, 64)), ("f32", (16, 8))))  # fmt: skip
+    scales = [stream.integers(120, 135, (rows, 1)).astype(np.uint8) for rows in (16, 8)] if scaled else None
+    kind = "kind::mxf8f6f4.block_scale" if scaled else "kind::f8f6f4"
+    name = f"m16n8k64.row.col.{kind}.f32.{pair[0]}.{pair[1]}.f32" + ".ue8m0" * scaled
+    metadata = metadata_of(places, "u8", 0, stream)
+    rows = in_containers(a, pair[0]), in_containers(b, pair[1])
+    given = multiply(geforce, name, *rows, c, scales, metadata=metadata)
+    for row, columns in enumerate(columns_of(places, 1)):
+        powers = (
+            [scales[0][row : row + 1].astype(np.int64) - 127, scales[1].T.astype(np.int64) - 127] if scaled else (0, 0)
+        )
+        one = slice(row, row + 1)
+        expected = exact_products.one_sum(a[one], b.T[columns], c[one], (*pair, "f32"), 25, 23, scales=powers)
+        assert np.array_equal(given[one], expected)
+
+
+@pytest.mark.parametrize("name, scale, block", [
+    ("kind::mxf4.block_scale", "ue8m0", 64), ("kind::mxf4nvf4.block_scale.scale_vec::2X", "ue8m0", 64),
+    ("kind::mxf4nvf4.block_scale.scale_vec::4X", "ue4m3", 32),
+])  # fmt: skip
+def test_sparse_sums_of_four_bits(geforce, name, scale, block):
+    """Sums that f32 holds exactly: elements are kept in pairs of neighbours, a scale is of `block` columns."""
+    stream = np.random.default_rng(block)
+    places = chosen_places("s4", 16, 128, stream)
+    a, b = stream.integers(0, 256, (16, 32)).astype(np.uint8), stream.integers(0, 256, (8, 64)).astype(np.uint8)
+    near_one = (126, 129) if scale == "ue8m0" else (48, 72)
+    scales = [stream.integers(*near_one, (rows, 128 // block)).astype(np.uint8) for rows in (16, 8)]
+    left, right = (numbers_of(each) for each in (a, b))
+    of_a, of_b = (np.repeat(scale_values(each, scale), block, axis=1) for each in scales)
+    dense = np.zeros((16, 128))
+    np.put_along_axis(dense, columns_of(places, 2), left, axis=1)
+    expected = ((dense * of_a) @ (right * of_b).T).astype(np.float32)
+    given = multiply(
+        geforce, f"m16n8k128.row.col.{name}.f32.e2m1.e2m1.f32.{scale}", a, b, np.zeros((16, 8), np.uint32), scales,
+        metadata=metadata_of(places, "s4", 0, stream),
+    )  # fmt: skip
+    assert np.array_equal(given.view(np.float32), expected)
+
+
+def numbers_of(packed: np.ndarray) -> np.ndarray:
+    """The values of e2m1, the first in the low bits of a byte."""
+    sizes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    nibbles = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(packed), -1)
+    return np.where(nibbles & 8, -1, 1) * sizes[nibbles & 7]
+
+
+def scale_values(bytes_: np.ndarray, kind: str) -> np.ndarray:
+    if kind == "ue8m0":
+        return 2.0 ** (bytes_.astype(int) - 127)
+    return (1 + bytes_ % 8 / 8) * 2.0 ** (bytes_ // 8 - 7.0)
+
+
 TYPES = "f32.e4m3.e2m1.f32"
 LEGAL = {  # what follows mma.sync.aligned. -> the selectors of A and B, and whether ptxas takes it
     f"m16n8k32.row.col.kind::f8f6f4.{TYPES}": ("", True),
@@ -181,6 +261,11 @@ LEGAL = {  # what follows mma.sync.aligned. -> the selectors of A and B, and whe
     "kind::mxf4nvf4.block_scale.scale_vec::4X.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue8m0": ("0 0 0 0", False),
     "kind::mxf4nvf4.block_scale.scale_vec::2X.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue4m3": ("0 0 0 0", False),
     "kind::mxf4nvf4.block_scale.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue4m3": ("0 0 0 0", False),
+    f"sp.m16n8k64.row.col.kind::f8f6f4.{TYPES}": ("", True),
+    f"sp.kind::mxf8f6f4.block_scale.m16n8k64.row.col.{TYPES}.ue8m0": ("1 0 3 0", True),
+    f"sp.kind::mxf8f6f4.block_scale.scale_vec::2X.m16n8k64.row.col.{TYPES}.ue8m0": ("0 0 0 0", False),
+    "sp.kind::mxf4.block_scale.m16n8k128.row.col.f32.e2m1.e2m1.f32.ue8m0": ("2 0 0 0", True),
+    "sp.kind::mxf4nvf4.block_scale.scale_vec::4X.m16n8k128.row.col.f32.e2m1.e2m1.f32.ue4m3": ("0 1 0 2", True),
 }
 
 
@@ -206,7 +291,7 @@ ONE = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0"
 
 
 def test_a_selector_in_a_register_is_checked_when_it_runs(geforce):
-    zeros = {each: np.zeros(128, np.uint32) for each in ("a", "b", "c", "sa", "sb")}
+    zeros = {each: np.zeros(128, np.uint32) for each in ("a", "b", "c", "sa", "sb", "meta")}
     with pytest.raises(emulator.Fault) as raised:
         geforce.run(ptx(ONE, False, ("{%h0, %h0}", "{%h3, %h5}")), block=32, **zeros)
     assert (
