@@ -179,7 +179,7 @@ def test_integers(pair, saturates):
 
 @pytest.mark.parametrize("kind", ["f16", "tf32", "e5m2"])
 def test_sparse_sums(kind):
-    """Of a sparse A each row has its own columns of B."""
+    """Each row of a sparse A has its own columns of B."""
     k = K[kind]
     stream = np.random.default_rng(k)
     a, b, d = (codes(each, shape, stream, True) for each, shape in
