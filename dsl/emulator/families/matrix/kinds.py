@@ -8,7 +8,7 @@ from dsl.emulator.families.matrix import functions
 from dsl.emulator.families.matrix.numbers import KindArea, Selector, mma_kind
 from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.machine.numbers import meeting
-from dsl.emulator.ptx.syntax import Imm
+from dsl.emulator.ptx.syntax import Imm, Vec
 from dsl.emulator.tensor_core.numbers import operand_kind
 
 THREADS = {"A": 2, "B": 4}  # of four, of which a selector names one
@@ -78,7 +78,8 @@ def _form_word(instr, count: int) -> int:
 
 
 def _put_scale(body, area: str, at: int, word, ids: tuple) -> None:
-    _put(body, area, at + Selector.scales.offset, body.read(word, 32))
+    register = word.items[0] if type(word) is Vec else word
+    _put(body, area, at + Selector.scales.offset, body.read(register, 32))
     for field, each in zip((Selector.byte, Selector.thread), ids):
         _put(body, area, at + field.offset, body.cast("zext", body.read(each, 16), "i16", "i32"))
 

@@ -33,7 +33,7 @@ for _section, _start, _bytes, _packed, _of_b, _metadata in (
     ("9.7.14.6.3", "^sp::ordered_metadata ^sync aligned", "m16n8k64", "m16n8k128", "{4}b32", "u32 n=0"),
 ):
     _f32, _f16 = (f"={_each}_ {{4}}b32 {_of_b} {_each} {_metadata}" for _each in ("{4}f32", "{2}f16x2"))
-    _scaled = f"{_f32} b32 {{2}}u16 b32 {{2}}u16"
+    _scaled = f"{_f32} {{v}}b32 {{2}}u16 {{v}}b32 {{2}}u16"
     for _forms, _operands in (
         (f"{_bytes} row >col kind::f8f6f4 f32 >{_SMALL} >{_SMALL} >f32", _f32),
         (f"{_bytes} row >col kind::f8f6f4 f16 >{_SMALL} >{_SMALL} >f16", _f16),

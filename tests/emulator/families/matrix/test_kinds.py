@@ -68,7 +68,7 @@ def ptx(name: str, half: bool, ids: tuple[str, str] | None) -> str:
     prefix, metadata = ("", "") if of_b == 2 else (".sp::ordered_metadata", ", %meta, 0")
     name = name.removeprefix("sp.")
     c, d = ("{" + ", ".join(f"%{letter}{i}" for i in range(count)) + "}" for letter in "cd")
-    scales = f", %sa, {ids[0]}, %sb, {ids[1]}" if ids else ""
+    scales = f", {{%sa}}, {ids[0]}, %sb, {ids[1]}" if ids else ""  # a word may be in braces
     loads = [
         f"ld.param.u64 %p, [{each}]; mul.wide.u32 %o, %lane, {4 * words}; add.s64 %p, %p, %o;\n"
         + " ".join(f"ld.global.b32 %{register}{i if words > 1 else ''}, [%p+{4 * i}];" for i in range(words))
