@@ -330,6 +330,17 @@ def _gpu_model(name: str) -> str:
     return name
 
 
+def _model_of_block(file: str, source: str) -> str | None:
+    """The model of Blackwell that has what a repro needs."""
+    from dsl import gpu_models  # noqa: PLC0415
+
+    arch = repro_block.arch(source, file.endswith(CUDA_SUFFIX))
+    model = gpu_models.model_for(arch)
+    if model:
+        print(f"dsl: the repro needs {arch} and runs on a {model}; --gpu-model chooses another", file=sys.stderr)
+    return model
+
+
 def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Namespace) -> int:
     """Run the program; 0, or 1 where it failed, 2 for wrong usage, 124 after --timeout, 130 after Ctrl-C."""
     from dsl import alias  # noqa: PLC0415
@@ -348,6 +359,8 @@ def _run(file: str, source: str, spec: ModuleSpec | None, options: argparse.Name
             file=sys.stderr,
         )
         return 2
+    if not options.gpu_model and options.device != "cuda":
+        options.gpu_model = _model_of_block(file, source)
     if options.gpu_model:
         os.environ[variables.GPU_MODEL] = options.gpu_model  # for processes that the program starts, too
     try:

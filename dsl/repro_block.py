@@ -29,6 +29,14 @@ def table_of_cuda(source: str) -> dict[str, Any]:
     return tomllib.loads("\n".join(lines)).get("tool", {}).get("repro", {})
 
 
+def arch(source: str, is_cuda: bool = False) -> str:
+    """The architecture that a repro needs, "" if it names none."""
+    try:
+        return str((table_of_cuda if is_cuda else table)(source).get("arch", ""))
+    except tomllib.TOMLDecodeError:  # the run reports it
+        return ""
+
+
 def checks(source: str) -> str:
     """The default of `--check`, as in `repro run`: all.
 

@@ -75,7 +75,7 @@ def run(
     repro, name = case.repro, releases.split(compiler)[0]
     shortfall = releases.untaken(repro, compiler)
     shortfall = shortfall or (languages.shortfall(repro.path, repro.needs) if host.name in _HERE else "")
-    shortfall = shortfall or host.shortfall(repro.arch) or host.other_silicon(repro.silicon)
+    shortfall = shortfall or host.shortfall(repro.arch) or host.other_silicon(repro.silicon, repro.arch)
     unseen = findings.unseen(repro.outcome, host.is_hardware)
     shortfall = shortfall or (unseen if perturb is None or repro.outcome != findings.RACE else "")
     if shortfall:
@@ -108,7 +108,7 @@ def run(
         gpu=host.device_facts.get("uuid", "") if host.device == "cuda" else "",
         runs=repro.runs if plain else min(repro.runs, REPLAYED_RUNS),
         seed=seed,
-        gpu_model="" if host.is_hardware else host.gpu_model,
+        gpu_model="" if host.is_hardware else host.model_for(repro.arch),
         checks=findings.sought(checks, repro.outcome, repro.varies),
         schedule=schedule,
         orders_s=findings.orders_s(checks),
@@ -290,7 +290,7 @@ def _was_skipped(trial: Trial) -> Verdict | None:
         reason = "not its language"
     elif trial.outcome.text == languages.shortfall(repro.path, repro.needs):
         reason = "no compiler"
-    elif trial.host.other_silicon(repro.silicon) and not trial.host.shortfall(repro.arch):
+    elif trial.host.other_silicon(repro.silicon, repro.arch) and not trial.host.shortfall(repro.arch):
         reason = "another GPU"
     else:
         reason = "older GPU" if trial.host.shortfall(repro.arch) else "no checker"

@@ -8,6 +8,7 @@ from dsl import environment_variables as variables, gpu_models
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import DeviceError
 from dsl.lower import sass
+from tests import fork_server
 from tests.small_ptx import PTX
 
 TARGETS = ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_120",
@@ -91,3 +92,16 @@ def test_an_architecture_in_the_environment_chooses_the_model(device, monkeypatc
 def test_a_name_of_another_kind_is_not_read():
     with pytest.raises(ValueError, match="'hopper' is not an architecture such as sm_90a"):
         gpu_models.capability_of("hopper")
+
+
+def test_a_file_whose_block_needs_blackwell_runs_on_a_model_that_has_it(tmp_path):
+    path = tmp_path / "asks.py"
+    path.write_text(
+        '# /// script\n# [tool.repro]\n# arch = "sm_120a"\n# ///\n'
+        "import torch\nprint(torch.cuda.get_device_capability())\n"
+    )
+    done = fork_server.run(["-m", "dsl", path], cwd=tmp_path, timeout=600)
+    assert (done.returncode, done.stdout) == (0, "(12, 0)\n")
+    assert done.stderr == "dsl: the repro needs sm_120a and runs on a rtx5090; --gpu-model chooses another\n"
+    done = fork_server.run(["-m", "dsl", "--gpu-model", "h100", path], cwd=tmp_path, timeout=600)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "(9, 0)\n", "")

@@ -89,7 +89,8 @@ LANGUAGE_KEYS = {  # of files in one language
 PROJECT_KEYS = ("hosts", "pools")  # of [tool.repro] in pyproject.toml: host/settings.py
 OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings.MEANINGS)
 DEFAULT_TIMEOUT_S = 60.0
-DEFAULT_GPU_MODEL = "h100"  # whose arithmetic the emulator follows by default
+DEFAULT_GPU_MODEL = "h100"  # that the emulator is by default
+MODELS_BY_ARCH = {"sm_100": "b200", "sm_103": "b300", "sm_120": "rtx5090"}  # for repros that need more than that
 WARM_MODULES = ("torch", "cuda", "numba", "cutlass", "quadrants", "tvm")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 

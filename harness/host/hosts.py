@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dsl import native_library
-from harness.claim.repro_file import DEFAULT_GPU_MODEL
+from harness.claim.repro_file import DEFAULT_GPU_MODEL, MODELS_BY_ARCH
 from harness.compiler_name import OURS
 from harness.host.settings import Settings
 from harness.run import hardware
@@ -33,16 +33,16 @@ class NoDevice(HostError):
     """The host is known and cannot be used; the text names the reason and what to do."""
 
 
-def _default_gpu_model() -> str:
-    """The GPU whose tensor cores the emulator computes as; DSL_GPU_MODEL is the variable of 0.1."""
-    return os.environ.get("GPU_REPRO_GPU_MODEL") or os.environ.get("DSL_GPU_MODEL") or DEFAULT_GPU_MODEL
+def _chosen_gpu_model() -> str:
+    """The GPU that the emulator is to be, or ''; DSL_GPU_MODEL is the variable of 0.1."""
+    return os.environ.get("GPU_REPRO_GPU_MODEL") or os.environ.get("DSL_GPU_MODEL") or ""
 
 
 @dataclass(frozen=True)
 class Host:
     """A place with a device, and who compiles there: ours, nvidia (what is installed there) or nvidia==RELEASE.
 
-    `gpu_model` is the GPU whose arithmetic the emulator there follows.
+    `gpu_model` is the GPU that the emulator there is to be; '' if nobody chose one.
 
     `device_facts` (name, driver, arch, uuid) are what a probe found, empty for the emulator.
 
@@ -55,7 +55,7 @@ class Host:
     settings: Settings = field(default_factory=Settings)
     device_facts: dict[str, Any] = field(default_factory=dict)
     compiler: str = OURS
-    gpu_model: str = field(default_factory=_default_gpu_model)
+    gpu_model: str = field(default_factory=_chosen_gpu_model)
 
     @property
     def is_hardware(self) -> bool:
@@ -93,18 +93,23 @@ class Host:
         """The GPU model that was asked for of an emulator, or ''."""
         return "" if self.is_hardware or self.gpu_model == DEFAULT_GPU_MODEL else self.gpu_model
 
-    def is_gpu(self, model: str) -> bool:
-        """Whether its device is this GPU model (`h100`, `rtx4090`), or an emulator that computes as one."""
+    def model_for(self, arch: str | None) -> str:
+        """The GPU that the emulator is for a repro that needs `arch`, '' for its default."""
+        return self.gpu_model or MODELS_BY_ARCH.get((arch or "").rstrip("af"), "")
+
+    def is_gpu(self, model: str, arch: str | None = None) -> bool:
+        """Whether its device is this GPU model (`h100`, `rtx4090`), or an emulator that is, for `arch`."""
         if not self.is_hardware:
-            return model == self.gpu_model
+            return model == (self.model_for(arch) or DEFAULT_GPU_MODEL)
         words = re.split(r"[^a-z0-9]+", str(self.device_facts.get("name", "")).lower())
         return model in words or model in [one + other for one, other in zip(words, words[1:], strict=False)]
 
-    def other_silicon(self, model: str) -> str:
-        """Why this host cannot judge a claim about the bits of this GPU model, or ''."""
-        if not model or self.is_gpu(model):
+    def other_silicon(self, model: str, arch: str | None = None) -> str:
+        """Why this host cannot judge a claim about the bits of this GPU model, by a repro that needs `arch`, or ''."""
+        if not model or self.is_gpu(model, arch):
             return ""
-        other = self.describe() if self.is_hardware else f"{self.name} computes as {self.gpu_model}"
+        mine = self.model_for(arch) or DEFAULT_GPU_MODEL
+        other = self.describe() if self.is_hardware else f"{self.name} computes as {mine}"
         return f'the claim states `silicon = "{model}"`, but {other}'
 
     def shortfall(self, arch: str | None) -> str:

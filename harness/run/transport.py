@@ -66,7 +66,7 @@ class Job:
     schedule: str = ""  # of the emulator's threads, as `7: 0-4 19`; '': the one of `seed`
     orders_s: float = 0  # seconds to try other orders of the threads in; 0: none
     notes: bool = False  # find synchronisation that the run does not need
-    gpu_model: str = ""  # whose arithmetic the emulator follows; '': as set where the job runs
+    gpu_model: str = ""  # that the emulator is; '': as set where the job runs, or what the program is built for
     compiler: str = "ours"  # or nvidia: the package nvidia-cutlass-dsl of the place where the job runs
     bound: int = 0  # find all outcomes; a thread ends after this many executions of an instruction; 0: run it once
     as_outputs: bool = False  # give what is found as outputs of several runs

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dsl import gpu_models
-from harness.claim.repro_file import DEFAULT_GPU_MODEL
+from harness.claim.repro_file import DEFAULT_GPU_MODEL, MODELS_BY_ARCH
 from harness.cli import main
 from harness.comparison import golden
 from tests.harness.conftest import repro_text
@@ -123,3 +123,25 @@ def test_the_default_is_one():
     from dsl.emulator.tensor_core import tensor_core
 
     assert gpu_models.DEFAULT == DEFAULT_GPU_MODEL == tensor_core.DEFAULT_GPU_MODEL
+
+
+def test_the_models_of_architectures_are_the_compilers():
+    assert {f"sm_{arch}": gpu_models.model_for(f"sm_{arch}a") for arch in (100, 103, 120)} == MODELS_BY_ARCH
+
+
+ASKS = """
+import torch
+def run():
+    major, minor = torch.cuda.get_device_capability()
+    return {"capability": torch.tensor([major, minor], device="cuda")}
+"""
+
+
+def test_a_repro_that_needs_blackwell_runs_on_a_model_that_has_it(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    write(ASKS, 'arch = "sm_103a"')
+    assert main(["run", "repros/one.py", "--update-goldens"]) == 0
+    (table,) = [json.loads(path.read_text()) for path in tmp_path.rglob("*.json") if "capability" in path.read_text()]
+    assert table["provenance"]["gpu_model"] == "b300" and table["provenance"]["arch"].startswith("sm_103")
+    assert table["outputs"]["capability"]["values"] == [10, 3]
