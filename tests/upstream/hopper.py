@@ -169,6 +169,8 @@ def verdict_of(status: int, output: str) -> str:
     reports = re.findall(r"^\S+:\d+:\d+: ([A-Z_]{4,})$", output, re.MULTILINE)
     if reports:
         return f"`{reports[0]}`"
+    if "UNSUPPORTED_PTX `" in output:
+        return "`UNSUPPORTED_PTX`"
     if "NVVM_ERROR_COMPILATION" in output or re.search(r"error\[[A-Z_]+\]:", output):
         return "does not compile"
     errors = re.findall(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit))\b", output, re.MULTILINE)

@@ -12,6 +12,7 @@ from tests.upstream import hopper
         (1, "a/k.py:176:21: RACE\n    copy(\n", "`RACE`"),
         (1, "Traceback (most recent call last):\ntorch.cuda.OutOfMemoryError: no room\n", "`OutOfMemoryError`"),
         (1, "error: libNVVM failed (error 9: NVVM_ERROR_COMPILATION), libNVVM\n", "does not compile"),
+        (1, "dsl.emulator.ptx.syntax.Unsupported: a/k.py:4:1: UNSUPPORTED_PTX `x.y`: no\n", "`UNSUPPORTED_PTX`"),
         (2, "usage: k.py [-h]\n", "status 2"),
     ],
 )

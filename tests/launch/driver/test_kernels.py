@@ -221,3 +221,22 @@ def test_a_module_of_a_device_that_has_gone_is_refused_also_after_launches_by_ma
         print(code(run(64, good(d.cuMemAlloc(256)), 1)))
     """
     assert program(KERNEL + AGAIN + textwrap.dedent(body)).startswith("INVALID_HANDLE\n")
+
+
+def test_a_preferred_cluster_is_a_hint(program):
+    """Blocks run in clusters of the other attribute, the least that the launch allows."""
+    body = """
+        ptx = ptx.replace(b"%tid.x", b"%ctaid.x").replace(b"%r, 4;", b"%r, 4; mov.u32 %r, %cluster_nctaid.x;")
+        f = good(d.cuModuleGetFunction(good(d.cuModuleLoadData(ptx)), b"k"))
+        config, cluster, preferred = d.CUlaunchConfig(), d.CUlaunchAttribute(), d.CUlaunchAttribute()
+        config.gridDimX, config.blockDimX = 8, 1
+        config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
+        kinds = d.CUlaunchAttributeID
+        cluster.id, preferred.id = kinds.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, kinds(11)
+        cluster.value.clusterDim.x, preferred.value.clusterDim.x = 2, 4
+        for each in (cluster, preferred):
+            each.value.clusterDim.y = each.value.clusterDim.z = 1
+        config.attrs, config.numAttrs = [cluster, preferred], 2
+        good(d.cuLaunchKernelEx(config, f, ((int(a), 100), (ctypes.c_void_p, ctypes.c_int)), 0)); print(read()[0])
+    """
+    assert program(KERNEL + textwrap.dedent(body)) == "102\n"
