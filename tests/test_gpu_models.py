@@ -1,6 +1,8 @@
 """Which modules each GPU model takes, and what the device does with one that its model does not take."""
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +39,19 @@ def test_ptxas_takes_the_same_targets(ptxas_path):
 )  # fmt: skip
 def test_a_target_chooses_its_model(target, model):
     assert gpu_models.model_for(target) == model
+
+
+def test_the_page_has_the_limits():
+    page = (Path(__file__).parents[1] / "docs/blackwell.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`.*? \| `(\w+)` \| (\d+) \| (\d+) KiB \| (\d+), (\d+) \| (\d+) \|$", page, re.M)
+    told = {name: (arch, *map(int, numbers)) for name, arch, *numbers in rows}
+    assert told == {
+        name: (
+            limits.arch, limits.multiprocessors, limits.smem_bytes >> 10, limits.sm_threads, limits.sm_blocks,
+            limits.most_cluster,
+        )
+        for name, limits in {"h100": gpu_models.limits_of("h100"), **gpu_models.BLACKWELL}.items()
+    }  # fmt: skip
 
 
 @pytest.fixture
