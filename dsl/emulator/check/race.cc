@@ -158,7 +158,8 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
   for (u32 i = 0, count; i < (count = cell->count);) {
     CellEntry *entry = entry_of(ctx, cell, i);
     const Kept other(*entry);
-    if (own.in_tensor_memory && other.meta == own.meta && other.label == label) {  // lanes of one ld or st
+    bool of_one = own.in_tensor_memory && other.meta == own.meta && other.label == label;
+    if (of_one && (other.lanes == own.bit || !(own.kind & QUEUED))) {  // lanes of one ld or st are one access
       merged = entry, ++i;
       continue;
     }

@@ -44,7 +44,7 @@ _WIDENS = {"b4x16_p64": tcgen05.FROM_B4, "b6x16_p32": tcgen05.FROM_B6}
 def allocate(body, instr):
     """tcgen05.alloc [dst], columns: the address goes to shared memory."""
     target, columns = instr.operands
-    area = _meet(body, instr, "alloc", columns=body.read(columns, 32))
+    area = _meet(body, instr, "alloc", _pair(instr), columns=body.read(columns, 32))
     address = _get(body, area, TensorArea.address)
     # one lane writes it, as the instruction does
     store, after = body.fresh("store"), body.fresh("stored")
@@ -192,9 +192,13 @@ def _op(body, instr, form: int) -> str:
     body.uses.add("tensor memory")
     if not hasattr(body, "tensor_op"):
         body.tensor_op = body.alloca(f"[{ctypes.sizeof(TensorOp)} x i8]", 16)
-    _put(body, body.tensor_op, TensorOp.form, str(form | tcgen05.PAIR * ("cta_group::2" in instr.mods)))
+    _put(body, body.tensor_op, TensorOp.form, str(form | _pair(instr)))
     _put(body, body.tensor_op, TensorOp.accumulates, "0")
     return body.tensor_op
+
+
+def _pair(instr) -> int:
+    return tcgen05.PAIR * ("cta_group::2" in instr.mods)
 
 
 def _issue(body, instr, op: str) -> None:

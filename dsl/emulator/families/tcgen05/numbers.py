@@ -39,6 +39,7 @@ class TensorState(ctypes.Structure):
         ("load_room", _u32),
         ("issued", _u32),  # how many operations there were
         ("done", _u32),  # how many of `tensor_ops` are done, and are kept for checkers
+        ("group", _u32),  # of the alloc before: the PAIR of tcgen05 or 0
         ("most_columns", _u32),  # of the alloc before; 0: there was none
         ("relinquish_site", _u32),  # + 1; 0: the block may still allocate
     ]
@@ -115,5 +116,5 @@ class tensor_fault:
     (
         DIFFERS, BAD_COLUMNS, MORE_COLUMNS, NO_COLUMNS, RELINQUISHED, NOT_ALLOCATED, NOT_ITS_ALLOCATION,
         OTHER_QUARTER, HALF_QUARTER, STILL_USED, NO_PEER, BAD_INSTRUCTION, BAD_MATRIX, MATRIX_OUTSIDE,
-        LANE_OF_D, NOT_FREED, NEVER_WRITTEN,
-    ) = range(70, 87)  # fmt: skip
+        LANE_OF_D, NOT_FREED, NEVER_WRITTEN, OTHER_GROUP,
+    ) = range(70, 88)  # fmt: skip

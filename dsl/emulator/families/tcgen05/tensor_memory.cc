@@ -151,7 +151,7 @@ void emu_tensor_alloc(Context *ctx, u32 base) {
   if (state.most_columns && n > state.most_columns) return (void)warp.fault(MORE_COLUMNS, n, state.most_columns);
   const u32 first = room_for(state, n / UNIT);
   if (first == UNITS) return (void)warp.fault(NO_COLUMNS, n, free_columns(state));
-  state.most_columns = n;
+  state.most_columns = n, state.group = warp.first.form;
   for (u32 unit = first; unit < first + n / UNIT; ++unit) {
     state.owners[unit] = first * UNIT + 1;
     state.alloc_sites[unit] = warp.site + 1;

@@ -60,6 +60,9 @@ void perform(Context *ctx, const TensorOp &op) {
 }
 
 bool is_right(Context *ctx, const TensorOp &op) {
+  const TensorState &state = tensor_of(ctx);
+  if (what(op) != COMMIT && state.most_columns && state.group != (op.form & PAIR))
+    return illegal(ctx, op.thread, op.site, OTHER_GROUP, state.group);
   if (op.form & PAIR && !peer_of(ctx)) return illegal(ctx, op.thread, op.site, NO_PEER);
   switch (what(op)) {
     case MMA: return is_product_right(ctx, op);

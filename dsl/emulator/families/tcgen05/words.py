@@ -96,8 +96,8 @@ def _never_written(launch) -> Fault:
     fix = "wait for who writes it, and check the columns of the address"
     if is_product:
         fix = (
-            "let the first product of a tile not accumulate (enable-input-d false, `tcgen05.Field.ACCUMULATE`), or "
-            "write tensor memory first"
+            "let the first product of a tile not accumulate (enable-input-d false, `tcgen05.Field.ACCUMULATE`); where "
+            "warps write it first, let it come after their wait::st and a barrier"
         )
     return places.of_one(launch, instr, "UNDEFINED_READ", message, ctx.block, fix)
 
@@ -307,7 +307,16 @@ def _not_freed(launch, instr):
     )
 
 
+def _other_group(launch, instr):
+    theirs = 2 if launch.ctx.address else 1
+    return (
+        f"`.cta_group::{3 - theirs}` does not fit the allocation of tensor memory, which has `.cta_group::{theirs}`",
+        "use one cta_group in all tcgen05 instructions of a kernel",
+    )
+
+
 ILLEGAL = {
+    tensor_fault.OTHER_GROUP: _other_group,
     tensor_fault.NOT_FREED: _not_freed,
     tensor_fault.DIFFERS: _differs,
     tensor_fault.BAD_COLUMNS: _bad_columns,

@@ -54,12 +54,13 @@ END: ret; }}
 
 
 def run(operation: str, cells: np.ndarray, image: bytes = b"", a: int = 0, b: int = 0, idesc: int = 0, adds: bool = True,
-        checks=(), seed: int = 0) -> np.ndarray:  # fmt: skip
-    """Tensor memory (128 lanes, columns) after an operation on `cells`; `image` is put into shared memory at FIRST."""
+        checks=(), seed: int = 0, text: str = "") -> np.ndarray:  # fmt: skip
+    """Tensor memory (128 lanes, columns) after an operation on `cells`; `image` is put into shared memory at FIRST; `text`: another kernel
+    with these parameters."""
     whole = np.zeros(SMEM_BYTES, np.uint8)
     whole[: len(image)] = np.frombuffer(image, np.uint8)
     cells = np.ascontiguousarray(cells, np.uint32).copy()
-    Machine("b200").run(ptx(operation, cells.shape[1]), block=128, smem_bytes=SMEM_BYTES, image=whole, cells=cells,
+    Machine("b200").run(text or ptx(operation, cells.shape[1]), block=128, smem_bytes=SMEM_BYTES, image=whole, cells=cells,
                         a=np.uint64(a), b=np.uint64(b), idesc=np.uint32(idesc), adds=int(adds), checks=checks, seed=seed)  # fmt: skip
     return cells
 
