@@ -11,7 +11,8 @@ A row's text has a word for each operand:
     %1         or a special register, as %tid.x: ptxas takes them in mov and cvt alone
     n          an integer constant;  n=0..4, n=1/-1  one of these
     []         an address in brackets;  [d] of a tensor map, with a coordinate for each dimension
-    {4}u32     four values in braces, {x}u32 the number in `.x2`, {p}u16 one for each dimension but two
+    {4}u32     four values in braces, {x}u32 the number in `.x2` (times that of a shape of tensor memory), {p}u16 one
+               for each dimension but two
     {v}1       the number in `.v2` or `.v4`; without them a value, in braces or not
     {mk}2      a thread's part of a matrix of m x k elements, in registers of the kind that such elements have;
                {mh}2  the same of half of its columns
@@ -39,6 +40,8 @@ _COUNT = r"(?:\{(\d+|x|p|v|mn|mk|mh|kn)\})?"
 _BARE = r"(\[d?\])|(\*)|(n)(?:=(-?\d+(?:/-?\d+|\.\.\d+)*))?"
 _WORD = re.compile(rf"(=)?(~)?(%)?{_COUNT}(?:(w?)([1-4])|{_BARE}|([a-z]+\d*(?:x2)?))(_)?(?:(\?)|@([\w:]+))?")
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+REPETITIONS = [f"x{1 << each}" for each in range(8)]
+SHAPE_REGISTERS = {"16x128b": 2, "16x256b": 4}  # of tensor memory, for .x1; of other shapes one
 # the type of registers that hold elements of a type; elements of other types are in registers of the same type
 REGISTER_TYPE = {"f16": "f16x2", "bf16": "bf16x2", "f64": "b64"} | dict.fromkeys(
     ("s8", "u8", "e4m3", "e5m2", "s4", "u4", "b1"), "b32"
@@ -111,7 +114,8 @@ class Operand(NamedTuple):
         """How many values there are in the braces."""
         match self.count:
             case "x":
-                return next(int(each[1:]) for each in modifiers if each in ("x1", "x2", "x4"))
+                times = next(each[1:] for each in modifiers if each in REPETITIONS)
+                return int(times) * next((n for each, n in SHAPE_REGISTERS.items() if each in modifiers), 1)
             case "v":
                 return _vector(modifiers)
             case "p":

@@ -101,7 +101,9 @@ def _opcodes() -> dict[str, list]:
     return {opcode: rows for opcode, rows in _operands().table.ROWS.items() if opcode not in _NO_CALL}
 
 
-_NO_CALL = frozenset("alloca bra brx call exit ret stackrestore stacksave suld sust tex tld4 wmma".split())
+_NO_CALL = frozenset(
+    "alloca bra brx call clusterlaunchcontrol exit ret stackrestore stacksave suld sust tcgen05 tex tld4 wmma".split()
+)
 
 
 def _ptx(name: str) -> str:
@@ -203,7 +205,7 @@ def perform(instruction: Instruction, arguments: Sequence, options: dict[str, An
             f"T.ptx.{instruction.text} has no parameter `{unknown[0]}`", id="PTX_OPERANDS", fix="pred=x > 0 guards it"
         )
     layout, values = _chosen(instruction, arguments)
-    if layout.need.number > 70:
+    if layout.need.target:
         trace.kernel().need(layout.need.target, f"executes {layout.text}")
     results = _emitted(instruction, layout, values, options.get("pred"))
     after = dict(zip([k for k, each in enumerate(values) if isinstance(each, Written)], results))

@@ -45,7 +45,11 @@ NO_ORDER = {
 }
 # The state space of an address means nothing to the order of an access; to a fence it does.
 STATE_SPACES = set("global shared shared::cta shared::cluster local const param param::entry param::func".split())
-PATTERNS = re.compile(r"L[12]::\w+|[1-5]d|m64n\d+k\d+")
+PATTERNS = re.compile(
+    r"L[12]::\w+|[1-5]d|m64n\d+k\d+"
+    r"|kind::\w+|block_scale|scale_vec::\w+|block(16|32)|collector::.*"  # of products of a tensor core
+    r"|\d+x\d+b(x2)?|x\d+|(un)?pack::16b|warpx\d.*|b[468]x16\w*"  # of tensor memory: shapes and elements
+)
 HAS_NO_ORDER = frozenset().union(*NO_ORDER.values())
 
 
@@ -56,7 +60,9 @@ def means_order(word: str, row: Row) -> bool:
 
 
 def is_about_order(row: Row) -> bool:
-    return bool(row.traits & ORDER_TRAITS or row.modifiers & ORDER_WORDS) or "setmaxnreg" in row.opcodes
+    if not {"setmaxnreg", "tcgen05"}.isdisjoint(row.opcodes):
+        return True
+    return bool(row.traits & ORDER_TRAITS or row.modifiers & ORDER_WORDS)
 
 
 @functools.cache

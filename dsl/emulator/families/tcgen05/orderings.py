@@ -12,8 +12,8 @@ ORDERINGS = (
         names="tcgen05.mma tcgen05.cp",
         orders="nothing, until a later `tcgen05.commit` of its thread is waited for: it reads shared memory by the "
         "async proxy, and tensor memory. What one thread issues is done in that order",
-        source="9.7.16.6.2 tcgen05: mma and cp are asynchronous; those of one thread are pipelined where the table has "
-        "the pair",
+        source="9.7.16.10.9.1 tcgen05.mma, 9.7.16.10.9.2 tcgen05.mma with scales, 9.7.16.9.2 tcgen05.cp: they are "
+        "asynchronous; those of one thread are pipelined where the table of 9.7.16.6 has the pair",
         differs="kinder: mma, cp of one thread are in order whatever the pair, as NVIDIA's block-scaled kernels and "
         "Triton's rely on it",
         kinds=BY_BULK,
@@ -26,7 +26,7 @@ ORDERINGS = (
         scope="the cluster",
         source="9.7.16.12.1 tcgen05.commit: the mbarrier tracks the operations of the executing thread before it, and "
         "gets one arrival",
-        reads="multicast::cluster",
+        reads="mbarrier::arrive::one multicast::cluster",
         kinds=BY_BULK,
         proxy="async",
         spaces=_SHARED,
@@ -35,7 +35,7 @@ ORDERINGS = (
         names="tcgen05.ld tcgen05.st",
         orders="nothing, until `tcgen05.wait::ld` or `tcgen05.wait::st`; a load also is complete where one of its "
         "registers is read",
-        source="9.7.16.6.2 tcgen05: ld and st are asynchronous",
+        source="9.7.16.8.2 tcgen05.ld, 9.7.16.8.3 tcgen05.st: they are asynchronous",
         kinds=BY_BULK,
     ),
     Ordering(
@@ -47,14 +47,14 @@ ORDERINGS = (
     Ordering(
         names="tcgen05.fence::before_thread_sync",
         orders="nothing that the synchronisation after it does not",
-        source="9.7.16.11.1 tcgen05.fence: it orders asynchronous tcgen05 operations with what follows",
+        source="9.7.16.11 tcgen05.fence: it orders asynchronous tcgen05 operations with what follows",
         differs="kinder: most kernels of NVIDIA have none where the wait acquires",
         kinds=BY_BULK,
     ),
     Ordering(
         names="tcgen05.fence::after_thread_sync",
         orders="what the thread has waited for at mbarriers, with `.relaxed` too, with its tcgen05 operations after it",
-        source="9.7.16.11.1 tcgen05.fence",
+        source="9.7.16.11 tcgen05.fence",
         differs="kinder: it is needed where the wait is `.relaxed` alone",
         kinds=BY_BULK,
         event=context.ORDER_TENSOR_FENCE,

@@ -25,20 +25,21 @@ for _group, _traits in ((_ALONE, 0), (_PAIR, CLUSTER)):
         tcgen05.relinquish, meets=True, operands=NONE, traits=_traits,
     )  # fmt: skip
 
-# the shapes, and how many registers a lane has for .x1
-_SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
-_COUNTS = [1 << _log for _log in range(8)]
-for _count in _COUNTS:
-    _whole = [f"{_shape} x{_count // _each}" for _shape, _each in _SHAPES.items() if _count >= _each]
-    for _forms, _more in ((_whole, ""), ([f"16x32bx2 x{_count}"], "n")):
-        _row(
-            "tcgen05", "9.7.16.8.2", [f"@100f,110f ^ld {_WARP} {_each} ?pack::16b b32" for _each in _forms],
-            tcgen05.load, meets=True, operands=f"={{{_count}}}b32 [] {_more}",
-        )  # fmt: skip
-        _row(
-            "tcgen05", "9.7.16.8.3", [f"@100f,110f ^st {_WARP} {_each} ?unpack::16b b32" for _each in _forms],
-            tcgen05.store, meets=True, operands=f"[] {_more} {{{_count}}}b32",
-        )  # fmt: skip
+# a lane has at most 128 registers
+_SHAPES = [
+    f"{_shape} {'/'.join(f'x{1 << _log}' for _log in range(_count))}"
+    for _shape, _count in (("32x32b/16x64b", 8), ("16x128b", 7), ("16x256b", 6))
+]
+_HALVES = [_SHAPES[0].replace("32x32b/16x64b", "16x32bx2")]
+for _forms, _more in ((_SHAPES, ""), (_HALVES, "n")):
+    _row(
+        "tcgen05", "9.7.16.8.2", [f"@100f,110f ^ld {_WARP} {_each} ?pack::16b b32" for _each in _forms],
+        tcgen05.load, meets=True, operands=f"={{x}}b32 [] {_more}",
+    )  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.8.3", [f"@100f,110f ^st {_WARP} {_each} ?unpack::16b b32" for _each in _forms],
+        tcgen05.store, meets=True, operands=f"[] {_more} {{x}}b32",
+    )  # fmt: skip
 _row("tcgen05", "9.7.16.8.5", f"@100f,110f wait::ld/wait::st {_WARP}", tcgen05.wait, operands=NONE)
 
 _WIDENS = "b8x16 >b4x16_p64/b6x16_p32"
