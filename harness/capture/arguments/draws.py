@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Draws:
 
 _seen = Draws()
 _is_watching: list[bool] = []
+_is_inside = contextvars.ContextVar("_is_inside", default=False)  # a draw: modes of torch call it again by its name
 
 
 def watch(torch: ModuleType) -> None:
@@ -67,7 +69,10 @@ def _function(torch: ModuleType, name: str, draw: Any) -> Any:
 def _method(torch: ModuleType, name: str, draw: Any) -> Any:
     @functools.wraps(draw)
     def drawing(self, *args, **keywords):
-        result = draw(self, *args, **keywords)
+        if _is_inside.get():
+            return draw(self, *args, **keywords)
+        with _inside():
+            result = draw(self, *args, **keywords)
         if _may_note(self):
             new = _empty(torch, self) if self.is_contiguous() else None
             words = _arguments(torch, args, keywords)
@@ -75,6 +80,15 @@ def _method(torch: ModuleType, name: str, draw: Any) -> Any:
         return result
 
     return drawing
+
+
+@contextlib.contextmanager
+def _inside() -> Iterator[None]:
+    token = _is_inside.set(True)
+    try:
+        yield
+    finally:
+        _is_inside.reset(token)
 
 
 def _may_note(result: Any) -> bool:

@@ -5,12 +5,17 @@ import inspect
 import pytest
 import torch
 
+from dsl.launch import session
 from harness.capture.arguments import draws
 
 
-@pytest.fixture(autouse=True)
-def watching(monkeypatch):
+@pytest.fixture(autouse=True, params=[False, True], ids=["torch as it is", "cuda mapped to the emulator"])
+def watching(request, monkeypatch):
     """torch as no test before has left it, and after the test as it was."""
+    session.stop()
+    if request.param:
+        session.start("emulator")
+        request.addfinalizer(session.stop)
     for name in (*draws.FUNCTIONS, "manual_seed"):
         monkeypatch.setattr(torch, name, inspect.unwrap(getattr(torch, name)))
     for name in draws.METHODS:
