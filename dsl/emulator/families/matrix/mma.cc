@@ -24,6 +24,9 @@ constexpr int bits(Kind kind) {
   return kind == f16 || kind == bf16 ? 16 : is_fourth(kind) ? 4 : 8;
 }
 
+constexpr int pack(Kind kind) { return max(32 / bits(kind), 1); }   // elements of A or B in a register
+constexpr int words(Kind kind) { return max(bits(kind) / 32, 1); }  // of a register
+
 // What a form does besides: .satfinite of s32; .and instead of .xor of b1; A is sparse.
 enum class Extra { none, satfinite, bit_and, sparse, sparse_satfinite };
 
@@ -35,13 +38,19 @@ struct Form {
   constexpr bool saturates() const { return extra == Extra::satfinite || extra == Extra::sparse_satfinite; }
   constexpr bool is_sparse() const { return extra == Extra::sparse || extra == Extra::sparse_satfinite; }
   constexpr int terms() const { return is_sparse() ? k / 2 : k; }  // elements of a row of A that there are
-  constexpr int pack() const { return max(32 / bits(a), 1); }      // elements of A or B in a register
-  constexpr int words() const { return max(bits(a) / 32, 1); }     // of a register
   constexpr int words_c() const { return m * n / 32 * (c == f64 ? 2 : 1) / (c == f16 ? 2 : 1); }
-  constexpr int registers_a() const { return m * terms() / 32 / pack(); }
-  constexpr int registers_b() const { return k * n / 32 / pack(); }
+  constexpr int registers_a() const { return m * terms() / 32 / pack(a); }
+  constexpr int registers_b() const { return k * n / 32 / pack(b); }
   // Whether tensor_core.h makes its sums: doubles are chains of fma, integers exact.
   constexpr bool is_modelled() const { return c == f32 || c == f16; }
+  constexpr Form wrapping() const {  // not saturating
+    return {m, n, k, a, b, c, saturates() ? is_sparse() ? Extra::sparse : Extra::none : extra};
+  }
+  // The form whose code makes the sums of this one, once its elements are widened.
+  constexpr Form summed() const {
+    Kind kind = a == bf16 ? f16 : is_fp8(a) ? e4m3 : c == s32 && a != b1 ? s8 : a;
+    return Form{m, n, k, kind, kind, c, extra}.wrapping();
+  }
 };
 
 // The numbers of one architecture's tensor cores.
@@ -80,28 +89,29 @@ template <Kind kind, int pack> auto unpacked(const u32 *word) {
 }
 
 // `move(words, place)` for each two neighbours of D: where a lane has them, and their place.
-template <Form form, class T, class Move> void each_pair(u32 lane, u32 *words, T (&d)[form.m][LANES], Move move) {
-  constexpr int step = form.c == f16 ? 1 : 2 * form.words();
+template <Kind c, class T, int m, class Move> void each_pair(u32 lane, u32 *word, T (&d)[m][LANES], Move move) {
+  constexpr int step = c == f16 ? 1 : 2 * words(c);
   UNROLLED
-  for (int lower = 0; lower < form.m / 8; ++lower) move(words + lower * step, &d[lane / 4 + 8 * lower][2 * (lane % 4)]);
+  for (int lower = 0; lower < m / 8; ++lower) move(word + lower * step, &d[lane / 4 + 8 * lower][2 * (lane % 4)]);
 }
 
-template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
-  using T = Planes<form>::T;
+// A, B and C from the registers of the lanes.
+template <Form form> [[gnu::noinline]] void take(Planes<form.summed()> &planes, Context *ctx, u32 base) {
+  using T = Element<form.a>::type;
   for (u32 lane = 0; lane < WARP; ++lane) {
     u32 *word = words_of(ctx, base + lane), group = lane / 4, thread = lane % 4;
     UNROLLED
-    for (int r = 0; r < form.registers_a(); ++r, word += form.words()) {
-      u32 row = group + 8 * (r % (form.m / 8)), column = (thread + 4 * (r / (form.m / 8))) * form.pack();
-      store(&planes.a[row][column], unpacked<form.a, form.pack()>(word));
+    for (int r = 0; r < form.registers_a(); ++r, word += words(form.a)) {
+      u32 row = group + 8 * (r % (form.m / 8)), column = (thread + 4 * (r / (form.m / 8))) * pack(form.a);
+      store(&planes.a[row][column], unpacked<form.a, pack(form.a)>(word));
     }
     UNROLLED
-    for (int r = 0; r < form.registers_b(); ++r, word += form.words()) {
-      auto values = unpacked<form.b, form.pack()>(word);
+    for (int r = 0; r < form.registers_b(); ++r, word += words(form.b)) {
+      auto values = unpacked<form.b, pack(form.b)>(word);
       UNROLLED
-      for (int e = 0; e < form.pack(); ++e) planes.b[(thread + 4 * r) * form.pack() + e][group] = values[e];
+      for (int e = 0; e < pack(form.b); ++e) planes.b[(thread + 4 * r) * pack(form.b) + e][group] = values[e];
     }
-    each_pair<form>(lane, word, planes.d, [](u32 *words, T *place) {
+    each_pair<form.c>(lane, word, planes.d, [](u32 *words, T *place) {
       if constexpr (form.c == f16) store(place, widened<f16, 2>(words));
       else store(place, load<Vector<T, 2>>(words));
     });
@@ -111,13 +121,13 @@ template <Form form> void take(Planes<form> &planes, Context *ctx, u32 base) {
   }
 }
 
-template <Form form> void give(Planes<form> &planes, Context *ctx, u32 base) {
-  using Pair = Vector<typename Planes<form>::T, 2>;
+template <Kind c, class T, int m> [[gnu::noinline]] void give(T (&d)[m][LANES], Context *ctx, u32 base) {
+  using Pair = Vector<T, 2>;
   for (u32 lane = 0; lane < WARP; ++lane)
-    each_pair<form>(lane, words_of(ctx, base + lane), planes.d, [](u32 *words, const auto *place) {
+    each_pair<c>(lane, words_of(ctx, base + lane), d, [](u32 *words, const T *place) {
       Pair two = load<Pair>(place);
-      if constexpr (form.c == f16) *words = half_bits(two);
-      else if constexpr (form.c == f32) store(words, two != two ? Vector<u32, 2>(NAN_BITS) : as<Vector<u32, 2>>(two));
+      if constexpr (c == f16) *words = half_bits(two);
+      else if constexpr (c == f32) store(words, two != two ? Vector<u32, 2>(NAN_BITS) : as<Vector<u32, 2>>(two));
       else store(words, two);
     });
 }
@@ -172,19 +182,19 @@ template <Form form, Core core, bool special> void rows(Planes<form> &planes, co
   }
 }
 
-template <Form form, Core core> void accumulate(Planes<form> &planes) {
-  constexpr bool by_f16 = made_of_f16(form, core);
+// The sums of floats; `least_a` and `least_b` are the least exponents of elements of A and of B.
+template <Form form, Core core> [[gnu::noinline]] void accumulate(Planes<form> &planes, int least_a, int least_b) {
   Terms<form> terms{planes};
   Ints greatest = LEAST_EXPONENT;
   for (int i = 0; i < form.m * form.terms(); i += LANES) {
-    Ints each = exponents(load<Floats>((float *)planes.a + i), least_exponent(by_f16 ? f16 : form.a));
+    Ints each = exponents(load<Floats>((float *)planes.a + i), least_a);
     store((i32 *)terms.exponents_a + i, each);
     greatest = larger(greatest, each);
   }
   for (int k = 0; k < form.k; ++k) {
     Floats row = load<Floats>(planes.b[k]);
     terms.wide_b[k] = to<Doubles>(row);
-    greatest = larger(greatest, terms.exponents_b[k] = exponents(row, least_exponent(by_f16 ? f16 : form.b)));
+    greatest = larger(greatest, terms.exponents_b[k] = exponents(row, least_b));
   }
   for (int i = 0; i < form.m; ++i) greatest = larger(greatest, exponents(load<Floats>(planes.d[i])));
   if (__builtin_reduce_max(greatest) > 127) rows<form, core, true>(planes, terms);
@@ -192,7 +202,7 @@ template <Form form, Core core> void accumulate(Planes<form> &planes) {
 }
 
 // Integers and doubles: a row of D at a time.
-template <Form form> void multiply(Planes<form> &planes) {
+template <Form form> [[gnu::noinline]] void multiply(Planes<form> &planes, bool saturates) {
   using V = Vector<typename Planes<form>::T, LANES>;
   for (int i = 0; i < form.m; ++i) {
     V start = load<V>(planes.d[i]), total = form.a == f64 ? start : V(0);
@@ -204,17 +214,20 @@ template <Form form> void multiply(Planes<form> &planes) {
         total += __builtin_elementwise_popcount(form.extra == Extra::bit_and ? of_a & of_b : of_a ^ of_b);
       else total += of_a * of_b;
     }
-    if constexpr (form.a != f64) total = form.saturates() ? __builtin_elementwise_add_sat(start, total) : start + total;
+    if constexpr (form.a != f64) total = saturates ? __builtin_elementwise_add_sat(start, total) : start + total;
     store(planes.d[i], total);
   }
 }
 
 template <Form form, Core core> void mma(Context *ctx, u32 base) {
-  Planes<form> planes;
-  take(planes, ctx, base);
-  if constexpr (form.is_modelled()) accumulate<form, core>(planes);
-  else multiply(planes);
-  give(planes, ctx, base);
+  constexpr bool by_f16 = made_of_f16(form, core);
+  Planes<form.summed()> planes;
+  take<form.wrapping()>(planes, ctx, base);
+  if constexpr (form.is_modelled())
+    accumulate<form.summed(), core>(planes, least_exponent(by_f16 ? f16 : form.a),
+                                    least_exponent(by_f16 ? f16 : form.b));
+  else multiply(planes, form.saturates());
+  give<form.c>(planes.d, ctx, base);
 }
 
 // --- matrices of 8 rows of 16 bytes
