@@ -11,12 +11,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Hook(BuildHookInterface):
-    """Puts the libraries of all levels into the wheel."""
+    """Puts the libraries of all levels into the wheel; an editable install needs the one of this machine."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root, build = Path(self.root), _builder(Path(self.root, "dsl/native_library.py"))
-        paths = [*build.library(*build.LEVELS), *build.driver()]
-        if version != "editable":
+        editable = version == "editable"
+        paths = [*build.library(*(build.levels_here() if editable else build.LEVELS)), *build.driver()]
+        if not editable:
             build_data["force_include"] |= {str(path): str(path.relative_to(root)) for path in paths}
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-manylinux_2_28_x86_64"

@@ -57,6 +57,14 @@ def level_of(flags: set[str]) -> str:
     return LEVELS[flags >= {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}]
 
 
+def levels_here() -> tuple[str, ...]:
+    """The level of this machine alone; none below the lowest, which every command reports."""
+    try:
+        return (level(),)
+    except BuildError:
+        return ()
+
+
 class _Library(NamedTuple):
     """The sources of a library, and how it is built."""
 
@@ -249,7 +257,15 @@ def _compile(of: _Library, level: str, path: Path, made: Path) -> None:
 def _compiler(level: str) -> list[str]:
     """clang by way of zig, which itself would choose the CPU of this machine, UBSan, and debug information."""
     target = ["-target", "x86_64-linux-gnu.2.28", f"-mcpu={level}"]
-    return [sys.executable, "-m", "ziglang", "c++", *target, "-fno-sanitize=undefined", "-s"]
+    return [_zig(), "c++", *target, "-fno-sanitize=undefined", "-s"]
+
+
+@cache
+def _zig() -> str:
+    """The compiler itself: `python -m ziglang` starts an interpreter for each file."""
+    spec = importlib.util.find_spec("ziglang")
+    assert spec is not None and spec.origin is not None
+    return str(Path(spec.origin).with_name("zig"))
 
 
 def _more_flags() -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl import native_library
+from dsl import hatch_build, native_library
 from dsl.native_library import BuildError
 
 ONE = 'extern "C" int one() { return 1; }\n'
@@ -140,6 +140,52 @@ def test_without_the_compiler_the_package_is_named(folder, monkeypatch):
     monkeypatch.setattr(native_library.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BuildError, match=r"fix: uv sync, or uv pip install ziglang==0\.17\.1"):
         built()
+
+
+@pytest.fixture
+def project(folder):
+    """A project that can be installed, with one C++ file for each library."""
+    package = folder / "project/dsl"
+    shutil.copytree(folder / "machine", package / "emulator/machine")
+    for home in ("emulator", "driver", "driver/runtime", "driver/nvrtc"):
+        (package / home).mkdir(parents=True, exist_ok=True)
+        (package / home / "one.cc").write_text('extern "C" [[gnu::visibility("default")]] int one() { return 1; }\n')
+    for major in native_library.CUDA_MAJORS:
+        (package / f"driver/runtime/libcudart.so.{major}.map").write_text("{ global: one; local: *; };\n")
+    shutil.copy(native_library.__file__, package)
+    return package.parent
+
+
+def installed(project, version):
+    """What the hook tells hatchling, and the levels of the emulator's libraries that it has built."""
+    data = {"force_include": {}}
+    hatch_build.Hook(str(project), {}, None, None, str(project), "wheel").initialize(version, data)
+    return data, [path.name.split(".")[1] for path in sorted((project / "dsl/emulator/built").glob("*.so"))]
+
+
+def test_an_editable_install_builds_the_library_of_this_machine(project):
+    data, levels = installed(project, "editable")
+    assert levels == [native_library.level()] and not data["force_include"]
+    assert (project / "dsl/driver/built/lib/libcuda.so.1").exists()
+
+
+def test_a_wheel_has_the_libraries_of_all_levels(project):
+    data, levels = installed(project, "standard")
+    assert levels == list(native_library.LEVELS)
+    names = [Path(name) for name in data["force_include"].values()]
+    assert [name.name.split(".")[1] for name in names if name.parent == Path("dsl/emulator/built")] == levels
+    drivers = {"libcuda.so.1", "libcudart.so.12", "libcudart.so.13", "libnvrtc.so.12", "libnvrtc.so.13"}
+    assert drivers <= {name.name for name in names if name.is_relative_to("dsl/driver/built/lib")}
+    assert all(Path(path) == project / name for path, name in data["force_include"].items())
+    assert data["tag"] == "py3-none-manylinux_2_28_x86_64" and data["pure_python"] is False
+
+
+def test_an_editable_install_needs_no_level_on_an_old_cpu(monkeypatch):
+    def none():
+        raise BuildError("the emulator needs a CPU with AVX2")
+
+    monkeypatch.setattr(native_library, "level", none)
+    assert native_library.levels_here() == () and native_library.library() == []
 
 
 V3 = {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}
