@@ -157,7 +157,7 @@ def project(folder):
 
 
 def installed(project, version):
-    """What the hook tells hatchling, and the levels of the emulator's libraries that it has built."""
+    """The build data that the hook gives hatchling, and the levels of the emulator's libraries that it has built."""
     data = {"force_include": {}}
     hatch_build.Hook(str(project), {}, None, None, str(project), "wheel").initialize(version, data)
     return data, [path.name.split(".")[1] for path in sorted((project / "dsl/emulator/built").glob("*.so"))]
