@@ -3,8 +3,8 @@
     uv run python benchmarks/installation.py [--runs 3] [--json FILE]
 
 The environment of this checkout, as `uv sync` makes it, and a fresh one with the wheel alone, without torch. Files
-count as `du -sL` counts them. The C++ is built in a copy, as an installation builds it: for each level of x86-64, and
-the driver. zig has nothing of an earlier build.
+count as `du -sL` counts them. The C++ is built in a copy, as the installation of a clone builds it: for this machine's
+level of x86-64, and the driver. zig has nothing of an earlier build.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 
 import readme_table
+
+from dsl import native_library
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,8 +46,8 @@ def build_s(folder: Path) -> tuple[float, float]:
     shutil.copytree(ROOT / "dsl", folder / "dsl", ignore=shutil.ignore_patterns("built", "__pycache__"))
     wall, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     caches = dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(folder / "dsl/zig"))
-    for part in ([], ["driver"]):
-        command = [sys.executable, folder / "dsl/native_library.py", *part]
+    for part in (native_library.level(), "driver"):
+        command = [sys.executable, folder / "dsl/native_library.py", part]
         subprocess.run(command, check=True, capture_output=True, env=os.environ | caches)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     shutil.rmtree(folder / "dsl")
