@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,18 @@ def run(build):
         return done.stdout + done.stderr
 
     return ran
+
+
+@pytest.fixture
+def nvcc_calls(tmp_path, monkeypatch):
+    """`nvcc_calls()`: the calls of a stand-in for nvcc, which is on PATH."""
+    folder = tmp_path / "toolkit"
+    folder.mkdir()
+    text = (HERE / "stand_in_nvcc.py").read_text()
+    (folder / "nvcc").write_text(f"#!{sys.executable} -IS\n{text}")
+    (folder / "nvcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("GPU_REPRO_CACHE", "1")
+    monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(tmp_path / "cache"))
+    calls = folder / "calls"
+    return lambda: [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []

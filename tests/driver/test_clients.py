@@ -171,6 +171,7 @@ def test_unmodified_packages(packages, program, tmp_path):
 
 def test_the_libraries_come_first_and_the_rest_stays(tmp_path, monkeypatch):
     monkeypatch.setenv("GPU_REPRO_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     made = clients.environment({"LD_LIBRARY_PATH": "/a:/b", "HOME": "/home/me"}, tmp_path / "lib")
     assert made["LD_LIBRARY_PATH"] == f"{tmp_path}/lib:/a:/b" and made["HOME"] == "/home/me"
     assert made["GPU_REPRO_HELPER_PYTHON"] == sys.executable

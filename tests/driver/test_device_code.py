@@ -1,7 +1,4 @@
-"""Kernels without a program, compiled by nvcc and by NVRTC, and `python -m dsl` on CUDA C++.
-
-Modules tested here: dsl/driver/cuda_file.py.
-"""
+"""Kernels without a program, compiled by nvcc and by NVRTC, and `python -m dsl` on CUDA C++."""
 
 import shutil
 import subprocess
