@@ -89,6 +89,10 @@ class WrongType(Diagnostic, TypeError):
     """An error for which the real package raises TypeError."""
 
 
+class NotIterable(WrongType, NotImplementedError):
+    """Iteration outside kernels: the real package raises NotImplementedError for a field."""
+
+
 class InvalidType(QuadrantsTypeError, ValueError):
     """Not an element type: the real package raises ValueError."""
 

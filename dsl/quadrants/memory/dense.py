@@ -17,6 +17,7 @@ from dsl.quadrants import runtime
 from dsl.quadrants.errors.description import described
 from dsl.quadrants.errors.errors import (
     InvalidType,
+    NotIterable,
     OutOfRange,
     OutOfRangeWhileDebugging,
     QuadrantsIndexError,
@@ -135,7 +136,7 @@ class Indexed:
 
     def _refuse_iteration(self) -> NoReturn:
         if not active():
-            raise WrongType(f"a {type(self).__name__} is not iterable", "iterate over `x.to_numpy()`")
+            raise NotIterable(f"a {type(self).__name__} is not iterable", "iterate over `x.to_numpy()`")
         raise QuadrantsTypeError.at(
             f"the elements of this {self.label} are not known while compiling: Python cannot iterate over them",
             fix=f"loop over its indices: `for {self._names()} in x:`, `x[{self._names()}]`",

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from dsl.core.phrase import shown
 from dsl.quadrants.errors.description import described
-from dsl.quadrants.errors.errors import QuadrantsTypeError, UnknownAttribute, UnknownOption, WrongType, WrongValue
+from dsl.quadrants.errors.errors import NotIterable, UnknownAttribute, UnknownOption, WrongType, WrongValue
 from dsl.quadrants.functions.task import active
 from dsl.quadrants.memory.field import Field, field
 from dsl.quadrants.syntax.iterate import Domain
@@ -103,7 +103,7 @@ class StructField:
             return
         given = members_of(value)
         if set(given) != set(self.fields):
-            raise QuadrantsTypeError.at(
+            raise UnknownOption(
                 f"Member mismatch between structs {list(self.fields)}, {list(given)}", "give it the same members"
             )
         for name, part in self.fields.items():
@@ -116,7 +116,7 @@ class StructField:
         """Raises, as a field of numbers does."""
         if active():
             return iter(self._first())
-        raise WrongType("a StructField is not iterable", "iterate over one of `x.to_numpy()`, which is a dict")
+        raise NotIterable("a StructField is not iterable", "iterate over one of `x.to_numpy()`, which is a dict")
 
     # --- all at once ---
 
