@@ -1,7 +1,7 @@
 """The surface has upstream's names only, and docs/tirx.md lists them all.
 
 Modules tested here: dsl/core/diagnosis/unsupported_names.py, dsl/tirx/backend/cuda/lang/clc.py, dsl/tirx/error.py,
-dsl/tirx/errors/unsupported.py, dsl/tirx/functions/ptx.py, dsl/tirx/tile.py, dsl/tirx/tirx.py.
+dsl/tirx/errors/unsupported.py, dsl/tirx/tile.py, dsl/tirx/tirx.py.
 """
 
 from __future__ import annotations

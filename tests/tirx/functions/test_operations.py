@@ -89,3 +89,26 @@ def test_bits_and_limits(run):
     ]
     np.testing.assert_array_equal(o, np.array(want, dtype=np.uint32))
     assert limits[0] == np.finfo(np.float32).max and np.isinf(limits[1]) and limits[2:].tolist() == [1, 1]
+
+
+def test_a_ramp_is_a_vector_of_equal_steps(run):
+    @T.prim_func
+    def main(A: T.Buffer((1,), "int32"), O: T.Buffer((8,), "int32"), P: T.Buffer((4,), "int32")):
+        T.device_entry()
+        tx = T.thread_id([1])
+        O.vstore([0], T.Ramp(3, 2, 8))
+        P.vstore([0], T.ramp(A[0], -5, 4) * T.broadcast(2, 4))
+
+    _, o, p = run(main, np.array([7], np.int32), np.zeros(8, np.int32), np.zeros(4, np.int32))
+    assert o.tolist() == list(range(3, 19, 2)) and p.tolist() == [14, 4, -6, -16]
+
+
+def test_a_likely_condition_decides_as_it_does_alone(run):
+    @T.prim_func
+    def main(O: T.Buffer((8,), "int32")):
+        T.device_entry()
+        tx = T.thread_id([8])
+        if T.likely(tx < 3):
+            O[tx] = 1
+
+    assert run(main, np.zeros(8, np.int32))[0].tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
