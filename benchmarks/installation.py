@@ -3,7 +3,7 @@
     uv run python benchmarks/installation.py [--runs 3] [--json FILE]
 
 The environment of this checkout, as `uv sync` makes it, and a fresh one with the wheel alone, without torch. Files
-count as `du -sL` counts them. The C++ is built in a copy, as the installation of a clone builds it: for this machine's
+count as `du -sL` counts them, without bytecode. The C++ is built in a copy, as the installation of a clone builds it: for this machine's
 level of x86-64, and the driver. zig has nothing of an earlier build.
 """
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def size_bytes(folder: Path) -> int:
-    done = subprocess.run(["du", "-sLB1", folder], check=True, capture_output=True, text=True)
+    done = subprocess.run(["du", "-sLB1", "--exclude=__pycache__", folder], check=True, capture_output=True, text=True)
     return int(done.stdout.split()[0])
 
 
