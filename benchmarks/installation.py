@@ -3,8 +3,8 @@
     uv run python benchmarks/installation.py [--runs 3] [--json FILE]
 
 The environment of this checkout, as `uv sync` makes it, and a fresh one with the wheel alone, without torch. Files
-count as `du -sL` counts them, without bytecode. The C++ is built in a copy, as the installation of a clone builds it: for this machine's
-level of x86-64, and the driver. zig has nothing of an earlier build.
+count as `du -sL` counts them, without bytecode. The C++ is built in a copy, as the installation of a clone builds it:
+for this machine's level of x86-64, and the driver. zig has nothing of an earlier build.
 """
 
 from __future__ import annotations
