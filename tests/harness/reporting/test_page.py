@@ -1,7 +1,4 @@
-"""The report page: what of a record it shows, that nothing in a text becomes markup, and differences of code.
-
-Modules tested here: harness/cli/record/report_command.py.
-"""
+"""The report page: what of a record it shows, that nothing in a text becomes markup, and differences of code."""
 
 import base64
 import json

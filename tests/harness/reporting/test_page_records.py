@@ -1,4 +1,7 @@
-"""The report of a project's record files: the text of its cells, and the command that writes it."""
+"""The report of a project's record files: the text of its cells, and the command that writes it.
+
+Modules tested here: harness/cli/record/report_command.py.
+"""
 
 import hashlib
 

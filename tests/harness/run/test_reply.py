@@ -1,7 +1,4 @@
-"""Replies of a host: hashed here, typed and bounded; any other reply is one sentence and no verdict.
-
-Modules tested here: dsl/lower/ptx_identity.py.
-"""
+"""Replies of a host: hashed here, typed and bounded; any other reply is one sentence and no verdict."""
 
 import os
 import resource
