@@ -13,7 +13,7 @@ from collections.abc import Collection
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-ALIASES = {"cutlass": "dsl.cutlass", "quadrants": "dsl.quadrants", "tvm": "dsl.tirx"}
+ALIASES = {"cutlass": "dsl.cutlass", "quadrants": "dsl.quadrants", "tvm": "dsl.tirx", "tvm_tirx": "dsl.tirx.tvm_tirx"}
 COMPILERS = ("ours", "nvidia")
 
 

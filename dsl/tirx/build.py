@@ -63,6 +63,11 @@ def compile(
     **_options: object,
 ) -> Executable:
     """Compile a function or an IRModule for `target`. Its kernels run on the device that programs run on."""
+    return compiled(mod, target, Entry)
+
+
+def compiled(mod: object, target: object, entry: type[Entry]) -> Executable:
+    """The functions of a module for `target`, each as an `entry`."""
     if isinstance(mod, (PrimFunc, JitFunction)):
         mod = IRModule.from_expr(_prim_func(mod))
     if not isinstance(mod, IRModule):
@@ -72,13 +77,13 @@ def compile(
             id="COMPILE_TYPE",
         )
     chosen = Target.current() if target is None else Target.of(target)
-    return Executable({name: _Entry(function, chosen) for name, function in mod.functions.items()})
+    return Executable({name: entry(function, chosen) for name, function in mod.functions.items()})
 
 
 build = compile
 
 
-class _Entry:
+class Entry:
     """One compiled function."""
 
     def __init__(self, function: PrimFunc, target: Target | None):
@@ -154,10 +159,10 @@ class NoFunction(DSLUserCodeError, AttributeError, KeyError):
 class Executable:
     """Compiled functions: call it (of one function, or "main"), or `exe["name"](...)`."""
 
-    def __init__(self, entries: dict[str, _Entry]):
+    def __init__(self, entries: dict[str, Entry]):
         self.entries = entries
 
-    def __getitem__(self, name: str) -> _Entry:
+    def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
             raise NoFunction(
                 f"no function is called {name!r}", id="NO_FUNCTION", fix=f"one of {', '.join(map(repr, self.entries))}"
@@ -201,7 +206,7 @@ class DeviceModule:
 
     kind = "cuda"
 
-    def __init__(self, entries: list[_Entry]):
+    def __init__(self, entries: list[Entry]):
         self.entries = entries
 
     def inspect_source(self, fmt: str = "cuda") -> str:

@@ -21,7 +21,7 @@ _specialized: dict[int, tuple[Any, dict[str, Any]]] = {}  # what `T.jit` functio
 def install(recorder: Recorder) -> None:
     """Report every call from now on, as soon as a program imports tvm."""
     when_imported("dsl.tirx.syntax.function", lambda module: _watch_specialize(module.JitFunction))
-    when_imported("dsl.tirx.build", lambda module: _hook(module._Entry, recorder))
+    when_imported("dsl.tirx.build", lambda module: _hook(module.Entry, recorder))
 
 
 def _watch_specialize(kind: type) -> None:

@@ -24,7 +24,7 @@ sys.path.insert(0, str(FOLDER.parent / "readable_cuda"))
 import nvcc_runs  # noqa: E402
 from nvcc_runs import Refused, Unsupported  # noqa: E402
 
-from dsl.tirx.build import Executable, _Entry  # noqa: E402
+from dsl.tirx.build import Entry, Executable  # noqa: E402
 from dsl.tirx.runtime import Tensor  # noqa: E402
 
 
@@ -84,7 +84,7 @@ def record(choice: list[str]) -> list[Ran]:
 def again(ran: Ran) -> str:
     """The outcome of a launch with nvcc's PTX."""
     try:
-        executable = Executable({name: _Entry(entry.function, None) for name, entry in ran.entries.items()})
+        executable = Executable({name: Entry(entry.function, None) for name, entry in ran.entries.items()})
         given = [_copy(argument) for argument in ran.given]
         executable(*given)
     except Unsupported as error:

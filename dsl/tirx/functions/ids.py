@@ -16,7 +16,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.dtypes import Numeric, is_dynamic, numeric
 from dsl.core.phrase import shown
 from dsl.core.state import Stack
-from dsl.core.trace import COOPERATIVE, Launch
+from dsl.core.trace import COOPERATIVE, PROGRAMMATIC, Launch
 from dsl.gpu.inline import register
 from dsl.span import Span, here
 from dsl.tirx.errors.error_wording import type_name
@@ -34,6 +34,7 @@ class Extents:
 
     declared: dict[str, tuple[tuple, Span]] = field(default_factory=dict)
     cooperative: bool = False
+    programmatic: bool = False
     attributes: dict[str, int] = field(default_factory=dict)  # T.attr: launch bounds
 
     def launch(self) -> Launch:
@@ -46,7 +47,12 @@ class Extents:
             if grid is not None and not _differs_never(grid, whole):
                 self._refuse("cta_id", "cluster_id", grid, whole, "blocks")
             grid = grid or whole
-        return Launch(grid or cluster, self._block(), cluster, flags=COOPERATIVE * self.cooperative)
+        return Launch(
+            grid or cluster,
+            self._block(),
+            cluster,
+            flags=COOPERATIVE * self.cooperative | PROGRAMMATIC * self.programmatic,
+        )
 
     def place_of(self, extent: Any, otherwise: Span) -> Span:
         """The place where an extent was declared."""
@@ -134,7 +140,7 @@ def current(what: str) -> Extents:
     return extents
 
 
-def _declare(name: str, extents: Any, most: int = 3) -> tuple:
+def declare(name: str, extents: Any, most: int = 3) -> tuple:
     """Note the extents of an id. Raises DSLUserCodeError for extents that are none, or other than declared before."""
     values = tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     if not 1 <= len(values) <= most:
@@ -188,23 +194,23 @@ def linear() -> Numeric:
 
 def cta_id(extents: Any, preferred: Any = None) -> Any:
     """The block's place in the grid of `extents` blocks."""
-    return _place("ctaid", _declare("cta_id", extents))
+    return _place("ctaid", declare("cta_id", extents))
 
 
 def thread_id(extents: Any) -> Any:
     """The thread's place in its block of `extents` threads."""
-    return _place("tid", _declare("thread_id", extents))
+    return _place("tid", declare("thread_id", extents))
 
 
 def warp_id(extents: Any) -> Numeric:
     """The warp's number among the `extents` warps of its block."""
-    _declare("warp_id", extents, 1)
+    declare("warp_id", extents, 1)
     return linear() >> 5
 
 
 def lane_id(extents: Any) -> Numeric:
     """The thread's lane in its warp; the extent is 32."""
-    extent = _declare("lane_id", extents, 1)
+    extent = declare("lane_id", extents, 1)
     if extent != (WARP,):
         raise DSLUserCodeError(f"a warp has 32 lanes, got {extent[0]}", fix="T.lane_id([32])", id="LAUNCH_EXTENT")
     return linear() & 31
@@ -212,32 +218,32 @@ def lane_id(extents: Any) -> Numeric:
 
 def warpgroup_id(extents: Any) -> Numeric:
     """The number of the thread's warpgroup (4 warps) among the `extents` of its block."""
-    _declare("warpgroup_id", extents, 1)
+    declare("warpgroup_id", extents, 1)
     return linear() >> 7
 
 
 def warp_id_in_wg(extents: Any) -> Numeric:
     """The warp's number in its warpgroup; the extent is 4."""
-    if _declare("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
+    if declare("warp_id_in_wg", extents, 1) != (WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 4 warps", fix="T.warp_id_in_wg([4])", id="LAUNCH_EXTENT")
     return (linear() >> 5) & 3
 
 
 def thread_id_in_wg(extents: Any) -> Numeric:
     """The thread's number in its warpgroup; the extent is 128."""
-    if _declare("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
+    if declare("thread_id_in_wg", extents, 1) != (WARP * WARPGROUP_WARPS,):
         raise DSLUserCodeError("a warpgroup has 128 threads", fix="T.thread_id_in_wg([128])", id="LAUNCH_EXTENT")
     return linear() & 127
 
 
 def cluster_id(extents: Any) -> Any:
     """The cluster's place in the grid of `extents` clusters.  PTX ISA: %clusterid."""
-    return _place("clusterid", _declare("cluster_id", extents))
+    return _place("clusterid", declare("cluster_id", extents))
 
 
 def cta_id_in_cluster(extents: Any, preferred: Any = None) -> Any:
     """The block's place in its cluster of `extents` blocks.  PTX ISA: %cluster_ctaid."""
-    return _place("cluster.ctaid", _declare("cta_id_in_cluster", extents))
+    return _place("cluster.ctaid", declare("cta_id_in_cluster", extents))
 
 
 _BOUND = {
@@ -261,7 +267,7 @@ def bound(thread: str, extent: Any) -> Numeric:
     before += [1] * (place + 1 - len(before))
     before[place] = extent
     declared.pop(name, None)
-    _declare(name, before)
+    declare(name, before)
     return register(("ctaid." if name == "cta_id" else "tid.") + "xyz"[place])
 
 

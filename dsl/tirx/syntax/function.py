@@ -61,7 +61,10 @@ handle = HandleType()
 
 
 class constexpr:
-    """The annotation of a parameter that T.jit's `.specialize` gives."""
+    """The annotation of a parameter that T.jit's `.specialize` gives. `T.constexpr(x)` is `x`."""
+
+    def __new__(cls, value: Any) -> Any:
+        return value
 
 
 def _evaluated(function: types.FunctionType, names: dict[str, Any]) -> dict[str, Any]:
@@ -96,6 +99,7 @@ class PrimFunc:
     """A traced function: `traced` is its text, `signature` what a call brings."""
 
     __name__: str
+    grammar, rules = GRAMMAR, TIRX
 
     def __init__(
         self,
@@ -108,13 +112,17 @@ class PrimFunc:
         self.function, self.attrs = function, {"global_symbol": function.__name__}
         annotations = _evaluated(function, names)
         self.signature = Signature(function.__name__)
-        with number_rules.using(TIRX), describing(self.signature), of_the_author():
+        with number_rules.using(self.rules), describing(self.signature), of_the_author():
             self.traced = trace.trace_host(
                 function.__name__, lambda: self._body(annotations, names, absent, optional), []
             )
             self.signature.finish()
 
     def _body(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> None:
+        rewrite.rewrite(self.function, self.grammar)(**self._values(annotations, names, absent, optional))
+
+    def _values(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> dict[str, Any]:
+        """What the parameters are while the function is traced."""
         values = {}
         _check_parameters(self.function, names)
         for name in inspect.signature(self.function).parameters:
@@ -126,7 +134,7 @@ class PrimFunc:
                     if name in absent
                     else self._parameter(name, annotations.get(name), optional)
                 )
-        rewrite.rewrite(self.function, GRAMMAR)(**values)
+        return values
 
     def _parameter(self, name: str, annotation: Any, optional: bool) -> Any:
         if isinstance(annotation, OptionalType):
@@ -161,7 +169,7 @@ class PrimFunc:
 
     def with_attr(self, *attributes: Any) -> PrimFunc:
         """The function with another attribute; "global_symbol" is its name."""
-        copy = object.__new__(PrimFunc)
+        copy = object.__new__(type(self))
         copy.__dict__.update(vars(self))
         copy.attrs = {**self.attrs, **(attributes[0] if len(attributes) == 1 else {attributes[0]: attributes[1]})}
         return copy
@@ -188,11 +196,12 @@ def prim_func(function: Callable | None = None, **_options: Any) -> Any:
     """Trace `function` by its annotations. Raises DSLUserCodeError (tvm.error.DiagnosticError) for what is no T."""
     if function is None:
         return prim_func
-    _require_function(function, "T.prim_func")
+    require_function(function, "T.prim_func")
     return PrimFunc(function, {})
 
 
-def _require_function(function: Any, name: str) -> None:
+def require_function(function: Any, name: str) -> None:
+    """Raise for what `@name` cannot decorate."""
     if not isinstance(function, types.FunctionType) or inspect.iscoroutinefunction(function):
         what = "an async function" if inspect.iscoroutinefunction(function) else type_name(function)
         raise DSLUserCodeTypeError(
@@ -204,6 +213,7 @@ class JitFunction:
     """A function with T.constexpr parameters; `.specialize(N=256)` gives the PrimFunc for their values."""
 
     __name__: str
+    specialized: type[PrimFunc] = PrimFunc
 
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
@@ -255,7 +265,7 @@ class JitFunction:
             )
         key = (tuple(constants.items()), absent)
         if key not in self.made:
-            self.made[key] = PrimFunc(self.function, constants, absent, optional=True)
+            self.made[key] = self.specialized(self.function, constants, absent, optional=True)
         return self.made[key]
 
     def __call__(self, *_arguments: Any, **_options: Any) -> None:
@@ -270,7 +280,7 @@ def jit(function: Callable | None = None, **_options: Any) -> Any:
     """A function with compile-time parameters (`*, N: T.constexpr`), traced by its `.specialize`."""
     if function is None:
         return jit
-    _require_function(function, "T.jit")
+    require_function(function, "T.jit")
     return JitFunction(function)
 
 
@@ -278,6 +288,7 @@ class Inline:
     """A function whose body is traced in place of each call."""
 
     __name__: str
+    grammar = GRAMMAR
 
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
@@ -286,7 +297,7 @@ class Inline:
 
     @functools.cached_property
     def rewritten(self) -> Callable:
-        return self.function if self.is_rewritten else rewrite.rewrite(self.function, GRAMMAR)
+        return self.function if self.is_rewritten else rewrite.rewrite(self.function, self.grammar)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if not trace.active():
@@ -297,6 +308,10 @@ class Inline:
             )
         return self.rewritten(*arguments, **keywords)
 
+    def __get__(self, instance: Any, _owner: type | None = None) -> Any:
+        """A method, where it is one of a class."""
+        return self if instance is None else types.MethodType(self, instance)
+
     def __reached__(self) -> tuple:
         """The objects that dynamic statements reach through this: mutable_state."""
         return (self.function,)
@@ -306,7 +321,7 @@ def inline(function: Callable | None = None, **_options: Any) -> Any:
     """A function of T that is written into its callers; it is called with T's values and Python's alike."""
     if function is None:
         return inline
-    _require_function(function, "T.inline")
+    require_function(function, "T.inline")
     return Inline(function)
 
 

@@ -220,9 +220,9 @@ _WORDS = {
 }
 
 
-def grammar(rewriter: type) -> Grammar:
-    """What T.prim_func and T.inline functions mean, rewritten by `rewriter`."""
-    return Grammar(**_WORDS, rewriter=rewriter)
+def grammar(rewriter: type, **different: Any) -> Grammar:
+    """What T.prim_func and T.inline functions mean, rewritten by `rewriter`; `different`: other fields of a Grammar."""
+    return Grammar(**{**_WORDS, **different}, rewriter=rewriter)
 
 
 UNDECORATED = Grammar(**_WORDS, by_value=True)

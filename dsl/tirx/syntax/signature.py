@@ -68,6 +68,7 @@ class Signature:
     sources: list[Any] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     numbers: dict[str, Numeric] = field(default_factory=dict)
+    extents: dict[Any, Numeric] = field(default_factory=dict)  # of the symbols that were made outside of the function
     unlaunchable: DSLUserCodeError | None = None  # why its kernel cannot be compiled
     touched: tuple[str, Span] | None = None  # the tensor that the host part loads or stores, and where
 
@@ -264,12 +265,12 @@ def check_untouched() -> None:
 
 def unlaunchable(error: DSLUserCodeError) -> None:
     """Keep the error that the kernel being traced cannot be compiled, to raise it when it is compiled."""
-    _innermost().unlaunchable = error
+    innermost().unlaunchable = error
 
 
 def name_of(value: mlir.Value) -> str:
     """The name in readable CUDA of an argument of the function being traced: `A_ptr`, `n`; "" for other host values."""
-    signature = _innermost()
+    signature = innermost()
     for name, kind in signature.parameters:
         if isinstance(kind, Handle) and kind.address == value:
             return f"{kind.buffer_name or name}_ptr"
@@ -282,7 +283,7 @@ def name_symbol(number: Numeric | None, name: str) -> None:
     signature = _open.top()
     for symbol in signature.symbols if signature is not None else ():
         if number is not None and symbol.number is number:
-            symbol.name = name
+            symbol.name = symbol.name or name
 
 
 def current(what: str) -> Signature:
@@ -291,10 +292,11 @@ def current(what: str) -> Signature:
         raise DSLUserCodeError(
             f"{what} belongs to the host part of a T.prim_func", id="HOST_PART", fix="write it before T.device_entry()"
         )
-    return _innermost()
+    return innermost()
 
 
-def _innermost() -> Signature:
+def innermost() -> Signature:
+    """The signature of the function being traced."""
     signature = _open.top()
     assert signature is not None
     return signature

@@ -34,6 +34,7 @@ class Statements(Rewriter):
 
     scopes: list[dict[str, str]] = []  # innermost last: the names bound so far, and what they are
     unset: frozenset[str] = frozenset()  # names that are declared without a value
+    scalars = SCALARS
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         outer, self.scopes = (
@@ -65,11 +66,19 @@ class Statements(Rewriter):
         host_names = _assigned(before) | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
         passed = sorted(_assigned(rest) & host_names)  # the device part assigns them again
         part = ast.FunctionDef(DEVICE, arguments_named(passed), rest, [])
-        _mark(part, "is_prepared")
+        mark(part, "is_prepared")
         call = ast.Expr(
-            ast.Call(self._hook("device", body[entry]).func, [self._load(name) for name in (DEVICE, *passed)], [])
+            ast.Call(
+                self._hook("device", body[entry]).func,
+                [self._load(DEVICE), *self._entry_options(), *map(self._load, passed)],
+                [],
+            )
         )
         return [*before, put_at(part, body[entry]), put_at(call, body[entry])]
+
+    def _entry_options(self) -> list[ast.expr]:
+        """More arguments of the hook `device`, which follow the function."""
+        return []
 
     def _has_device_part(self, node: ast.FunctionDef) -> bool:
         """Whether a statement of the function is T.device_entry(). Raises where it stands twice or inside another."""
@@ -163,14 +172,14 @@ class Statements(Rewriter):
                 f"use another name, or a register: `{name}_: T.int32 = {name}`",
                 "SCOPE_REASSIGNED",
             )
-        if isinstance(value, ast.Call) and self._callee(value) in SCALARS:
+        if isinstance(value, ast.Call) and self._callee(value) in self.scalars:
             self.unset |= {name}
         if kind is None:
             self.scopes[-1][name] = REGISTER
             bound = self._hook("first", value, value, ast.Constant(name))
         else:
             old = self._bound(name) if kind == MAYBE else ast.copy_location(self._load(name), target)
-            _mark(old, "is_overwritten")
+            mark(old, "is_overwritten")
             bound = self._hook("assign", value, put_at(old, target), value, ast.Constant(name))
         return ast.copy_location(ast.Assign([target], bound), node)
 
@@ -201,14 +210,19 @@ class Statements(Rewriter):
         name = node.target.id
         annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
         fixed = self.resolve(annotation, self.locals) is statement_names.let
-        if (fixed and self._kind(name) is not None) or self._kind(name) in (FIXED, LOOP):
-            self._error(node.target, f"`{name}` is defined already", "use another name", "SCOPE_REASSIGNED")
+        self._check_declared(node.target, fixed)
         self.scopes[-1][name] = FIXED if fixed else REGISTER
         values = [] if node.value is None else [node.value]
         if not values:
             self.unset |= {name}
         declared = self._hook("declared", node, node.annotation, ast.Constant(name), *values)
         return ast.copy_location(ast.Assign([node.target], declared), node)
+
+    def _check_declared(self, target: ast.Name, fixed: bool) -> None:
+        """Raise for a name that is declared (`fixed`: as T.let) and has a meaning already."""
+        kind = self._kind(target.id)
+        if (fixed and kind is not None) or kind in (FIXED, LOOP):
+            self._error(target, f"`{target.id}` is defined already", "use another name", "SCOPE_REASSIGNED")
 
     def _prepare_AugAssign(self, node: ast.AugAssign):
         target = node.target
@@ -313,12 +327,16 @@ class Statements(Rewriter):
             if self._is_call(node, word) or self._is_evaluated(node, word):
                 return ast.copy_location(statement, node)
         if self._is_call(node, statement_names.device_entry):
-            entry = ast.copy_location(ast.Pass(), node)
-            _mark(entry, "is_entry")
-            return entry
+            return self._entry(node)
         if isinstance(node.value, ast.Call) and isinstance(found := self._instruction(node.value.func), Instruction):
             return self._perform(node.value, found)
         return node
+
+    def _entry(self, node: ast.Expr) -> ast.stmt:
+        """The place where the device part begins."""
+        entry = ast.copy_location(ast.Pass(), node)
+        mark(entry, "is_entry")
+        return entry
 
     # --- instructions that write their first operands ---
 
@@ -345,7 +363,7 @@ class Statements(Rewriter):
             elif place < instruction.written(len(call.args)) and self._is_register(argument):
                 assert isinstance(argument, ast.Name)
                 old = self._bound(argument.id) if self._kind(argument.id) == MAYBE else self._load(argument.id)
-                _mark(old, "is_overwritten")
+                mark(old, "is_overwritten")
                 arguments.append(self._hook("Named", argument, put_at(old, argument), ast.Constant(argument.id)))
                 written.append(argument)
             elif place < instruction.written(len(call.args)) and self._is_unknown(argument):
@@ -379,7 +397,7 @@ class Statements(Rewriter):
 
     def visit_Attribute(self, node: ast.Attribute):
         if isinstance(node.value, ast.Name):  # `s.dtype` of a T.shared_scalar reads no number
-            _mark(node.value, "is_owner")
+            mark(node.value, "is_owner")
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name):
@@ -415,9 +433,9 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
-def _mark(node: ast.AST, mark: str) -> None:
+def mark(node: ast.AST, name: str, value: object = True) -> None:
     """Set our attribute on a Python node."""
-    setattr(node, mark, True)
+    setattr(node, name, value)
 
 
 def _as_expression(index: ast.expr) -> ast.expr:
