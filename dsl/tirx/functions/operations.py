@@ -15,6 +15,7 @@ from dsl.tirx.functions import ids
 from dsl.tirx.functions.integer_functions import integers
 from dsl.tirx.values import dtypes
 from dsl.tirx.values.elementwise import elementwise, together
+from dsl.tirx.values.progression import Progression
 from dsl.tirx.values.promotion import GREATEST
 
 __all__ = [
@@ -104,11 +105,9 @@ def Broadcast(value: Any, lanes: int) -> TensorSSA:
     return TensorSSA(ssa.splat(number, int(lanes)), int(lanes), type(number))
 
 
-def Ramp(base: Any, stride: Any, lanes: int) -> TensorSSA:
+def Ramp(base: Any, stride: Any, lanes: int) -> Progression:
     """The vector base, base + stride, ..."""
-    base, stride = integers("Ramp", base, stride)
-    elements = [base + stride * k for k in range(int(lanes))]
-    return TensorSSA(ssa.from_elements([number.ir() for number in elements]), int(lanes), type(base))
+    return Progression(*integers("Ramp", base, stride), int(lanes))
 
 
 broadcast, ramp = Broadcast, Ramp

@@ -15,8 +15,9 @@ from dsl.tile.vector.ssa import TensorSSA, from_memory, in_memory
 from dsl.tirx.errors.error_wording import type_name
 from dsl.tirx.syntax.signature import Handle, row_major, touched_by_host
 from dsl.tirx.values import dtypes, effects
-from dsl.tirx.values.divisor import is_multiple
+from dsl.tirx.values.divisor import difference, is_multiple, residue
 from dsl.tirx.values.dtypes import DType
+from dsl.tirx.values.progression import Progression
 from dsl.tirx.values.promotion import check_literal, instead_of, literal_value, number_of
 from dsl.tirx.values.vector_lanes import NotLanes, Ramp, access, as_vector, note as note_load, refuse, unaligned
 
@@ -131,7 +132,7 @@ class Buffer:
             )
         count, places = 1, []
         for mode, (one, extent) in enumerate(zip(index, self.shape)):
-            if isinstance(one, slice):
+            if isinstance(one, (slice, Progression)):
                 if mode != len(self.shape) - 1:
                     raise DSLUserCodeError(
                         "a slice must be in the last place of an index",
@@ -142,16 +143,20 @@ class Buffer:
             places.append(self._checked(one, extent, mode, count))
         return self._offset(places), count
 
-    def _slice(self, one: slice, extent: Any) -> tuple[Any, int]:
-        start, stop = one.start or 0, extent if one.stop is None else one.stop
-        count = number_of(stop - start)
-        if is_dynamic(count) or one.step not in (None, 1):
+    def _slice(self, one: slice | Progression, extent: Any) -> tuple[Any, int]:
+        """The first index of a slice or of a T.ramp, and how many elements it takes."""
+        if isinstance(one, Progression):
+            start, count, is_contiguous = *one.indices(), one.is_contiguous
+        else:
+            start, stop = 0 if one.start is None else one.start, extent if one.stop is None else one.stop
+            count, is_contiguous = difference(stop, start), one.step in (None, 1)
+        if count is None or not is_contiguous:
             raise DSLUserCodeError(
                 "a slice must have a length known while compiling, and step 1",
                 id="INDEX_SLICE",
                 fix="loop over its elements: `for i in T.serial(n)`",
             )
-        return start, int(count.value)
+        return start, count
 
     def _checked(self, index: Any, extent: Any, mode: int, count: int = 1) -> Any:
         """`index` as an int or an integer. Raises DSLUserCodeError where it is known to be outside."""
@@ -255,15 +260,8 @@ class Buffer:
         return access(self.pointer, offset, self._dtype.bytes, stores)
 
     def _known_alignment(self, offset: Any) -> int:
-        """The alignment of the address of an element: its size, or more where the offset is static."""
-        number = number_of(offset)
-        size_bytes = self._dtype.bytes
-        offset_bytes = 0 if is_dynamic(number) else int(number.value) * size_bytes
-        return (
-            math.gcd(self.pointer.alignment_bytes, offset_bytes or self.pointer.alignment_bytes)
-            if not is_dynamic(number)
-            else math.gcd(self.pointer.alignment_bytes, size_bytes)
-        )
+        """The alignment of the address of an element, as far as the ops that computed the offset tell it."""
+        return math.gcd(self.pointer.alignment_bytes, math.gcd(*residue(offset)) * self._dtype.bytes)
 
     # --- pointers and vectors ---
 

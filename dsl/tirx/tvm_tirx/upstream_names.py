@@ -16,7 +16,7 @@ decl_mutable_cell_ decl_scalar device_context device_scope dtype else_ emit emit
 expose_script_type external_kernel float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3fnuz
 float8_e5m2fnuz for_ frame frame_scope free_workspace func_name_ func_ret func_ret_type_ function_ ge_
 get_active_lane_mask gpu_active_thread_selector gpu_dp4a gpu_fill_fragment gpu_load_matrix_sync gpu_mma_sync
-gpu_store_matrix_sync gpu_thread_allreduce gpu_thread_filter gpu_thread_invariant gt_ handle_add_byte_offset if_
+gpu_store_matrix_sync gpu_thread_allreduce gpu_thread_invariant gt_ handle_add_byte_offset if_
 if_then_else_ ignore_loop_partition index_map ir ir_builder ir_module isnullptr kernel_replace_point le_
 llvm_lookup_intrinsic_id lt_ make_node masked_load masked_store metal module_attrs module_get_attr module_global_infos
 module_member_ module_set_attr ne_ nextafter nki not_ nvshmem op opencl or_ parallel_launch parser_protocol prefetch ptr
@@ -53,6 +53,7 @@ RENAMED = {
     "thread_id_in_wg": "T.cuda.thread_in_warpgroup()",
     "cluster_id": 'T.cuda.cluster_id("x")',
     "cta_id_in_cluster": 'T.cuda.cluster_cta_id("x")',
+    "filter": "T.gpu_thread_filter",
     "thread_return": "T.gpu_thread_return",
     "tvm_storage_sync": "T.gpu_storage_sync",
     "tvm_warp_activemask": "T.gpu_warp_activemask",

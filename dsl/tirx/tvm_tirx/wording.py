@@ -1,4 +1,4 @@
-"""Errors of dsl.tirx in the words of a tvm_tirx program: T.function for T.prim_func, tvm_tirx.compile for tvm.compile."""
+"""Errors of dsl.tirx in the words of a tvm_tirx program: T.function for T.prim_func, tvm_tirx.cuda for tvm.cuda."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import is_dynamic
+from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.tirx.values.promotion import number_of
 
 _MOST = 1 << 20
@@ -110,6 +110,35 @@ def _key(value: mlir.Value, depth: int) -> Any:
         return hash(value)
     inner = tuple(_key(operand, depth + 1) for operand in op.operands)
     return op.name, "" if op.name != "arith.constant" else str(op.attributes["value"]), inner
+
+
+def difference(a: Any, b: Any) -> int | None:
+    """a - b where both are the same sum up to a constant; None where that is not seen."""
+    left, right = (_sum_of(number_of(value)) for value in (a, b))
+    rest = {term: left.get(term, 0) - right.get(term, 0) for term in left | right}
+    constant_part = rest.pop(None, 0)
+    return None if any(rest.values()) else constant_part
+
+
+def _sum_of(number: Numeric) -> dict[Any, int]:
+    """An integer as a sum: the factor of each term, and the constant for None."""
+    return _terms(number.value, 1, 0) if is_dynamic(number) else {None: int(number.value)}
+
+
+def _terms(value: mlir.Value, factor: int, depth: int) -> dict[Any, int]:
+    op, operands = op_of(value), ()
+    if op is not None and op.name in ("arith.addi", "arith.subi", "arith.muli") and depth < _DEPTH:
+        operands = tuple(op.operands)
+    if (number := constant(value)) is not None:
+        return {None: factor * number}
+    if operands and op.name == "arith.muli":
+        scale = constant(operands[1])
+        return {_key(value, 0): factor} if scale is None else _terms(operands[0], factor * scale, depth + 1)
+    if not operands:
+        return {_key(value, 0): factor}
+    left = _terms(operands[0], factor, depth + 1)
+    right = _terms(operands[1], factor if op.name == "arith.addi" else -factor, depth + 1)
+    return {term: left.get(term, 0) + right.get(term, 0) for term in left | right}
 
 
 def root(address: mlir.Value) -> Any:

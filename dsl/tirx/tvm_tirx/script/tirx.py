@@ -2,7 +2,12 @@
 
 from dsl.tirx.errors.unsupported import UnknownName as _UnknownName, module_getattr as _refuser
 from dsl.tirx.functions import warp_shuffles as _shuffles
-from dsl.tirx.functions.expressions import And as logical_and, Not as logical_not, Or as logical_or
+from dsl.tirx.functions.expressions import (
+    And as logical_and,
+    Not as logical_not,
+    Or as logical_or,
+    filter as gpu_thread_filter,
+)
 from dsl.tirx.script import tirx as _shared
 from dsl.tirx.syntax.statement_names import thread_return as gpu_thread_return
 from dsl.tirx.tvm_tirx import cuda
@@ -31,6 +36,7 @@ __all__ = [
     "dynamic",
     "function",
     "gpu_storage_sync",
+    "gpu_thread_filter",
     "gpu_thread_return",
     "gpu_warp_activemask",
     "gpu_warp_shuffle",
