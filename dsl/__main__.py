@@ -43,7 +43,8 @@ examples:
 """
 CUDA_SUFFIX = ".cu"
 STAGES = ("mlir", "cuda", "llvm", "ptx", "sass")
-LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx"}  # what NVIDIA's compiler does not take, by what is imported
+# What NVIDIA's compiler does not take, by what is imported.
+LANGUAGES = {"quadrants": "Quadrants", "tvm": "TIRx", "tvm_tirx": "TIRx"}
 
 
 NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)

@@ -15,6 +15,7 @@ _DISTRIBUTIONS = {
     "cutlass": "nvidia-cutlass-dsl",
     "cuda": "cuda-bindings",
     "tvm": "apache-tvm",
+    "tvm_tirx": "apache-tvm-tirx",
     "quadrants": "quadrants",
 }
 _NOT_A_CLAIM = re.compile(r"#!|#.*coding[:=]|# *(Copyright|SPDX-|Licensed|noqa|type:|ruff:|pylint:|flake8:|fmt:)", re.I)

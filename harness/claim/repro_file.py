@@ -91,7 +91,7 @@ OUTCOMES = ("outputs", "rejected", "trap", "deadlock", findings.FAULT, *findings
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_GPU_MODEL = "h100"  # that the emulator is by default
 MODELS_BY_ARCH = {"sm_100": "b200", "sm_103": "b300", "sm_120": "rtx5090"}  # for repros that need more than that
-WARM_MODULES = ("torch", "cuda", "numba", "cutlass", "quadrants", "tvm")
+WARM_MODULES = ("torch", "cuda", "numba", "cutlass", "quadrants", "tvm", "tvm_tirx")
 DIRECTIVES = "NOT NEXT SAME DAG LABEL EMPTY COUNT-N"
 
 _CHECK_LIKE = re.compile(r"\s*(?:#|//|/\*+)\s*CHECK(?![A-Za-z0-9_])")

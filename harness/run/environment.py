@@ -67,7 +67,12 @@ _WORDS = (  # words of errors that have no separate class: what is wrong, what t
     (r"No space left on device", _ERRNO[errno.ENOSPC], _FIX[errno.ENOSPC]),
 )  # fmt: skip
 RUN_MARK = "GPU_REPRO_RUN"  # in the environment of everything that runs on a host over SSH (agent.py)
-OUR_LANGUAGES = ("nvidia-cutlass-dsl", "quadrants", "apache-tvm")  # packages that our compiler stands for
+OUR_LANGUAGES = (
+    "nvidia-cutlass-dsl",
+    "quadrants",
+    "apache-tvm",
+    "apache-tvm-tirx",
+)  # packages that our compiler stands for
 _DEEP = 20
 
 

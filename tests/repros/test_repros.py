@@ -19,6 +19,7 @@ DISTRIBUTIONS = {
     "cuda": "cuda-python",
     "quadrants": "quadrants",
     "tvm": "apache-tvm",
+    "tvm_tirx": "apache-tvm-tirx",
     "triton": "triton",
     "numba": "numba-cuda",
     "tilelang": "tilelang",

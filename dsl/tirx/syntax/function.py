@@ -80,7 +80,8 @@ def _evaluated(function: types.FunctionType, names: dict[str, Any]) -> dict[str,
     for name, value in getattr(function, "__annotations__", {}).items():
         if isinstance(value, str):
             try:
-                value = eval(value, function.__globals__, {**closure, **names})  # the author's own expression
+                with _at_parameter(function, name):
+                    value = eval(value, function.__globals__, {**closure, **names})  # the author's own expression
             except NameError as error:
                 raise DSLUserCodeError(
                     f"the annotation of `{name}` uses `{error.name}`, which is not defined",
@@ -99,7 +100,7 @@ class PrimFunc:
     """A traced function: `traced` is its text, `signature` what a call brings."""
 
     __name__: str
-    grammar, rules = GRAMMAR, TIRX
+    meaning, rules = GRAMMAR, TIRX
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class PrimFunc:
             self.signature.finish()
 
     def _body(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> None:
-        rewrite.rewrite(self.function, self.grammar)(**self._values(annotations, names, absent, optional))
+        rewrite.rewrite(self.function, self.meaning)(**self._values(annotations, names, absent, optional))
 
     def _values(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> dict[str, Any]:
         """What the parameters are while the function is traced."""
@@ -288,7 +289,7 @@ class Inline:
     """A function whose body is traced in place of each call."""
 
     __name__: str
-    grammar = GRAMMAR
+    meaning = GRAMMAR
 
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
@@ -297,7 +298,7 @@ class Inline:
 
     @functools.cached_property
     def rewritten(self) -> Callable:
-        return self.function if self.is_rewritten else rewrite.rewrite(self.function, self.grammar)
+        return self.function if self.is_rewritten else rewrite.rewrite(self.function, self.meaning)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if not trace.active():

@@ -115,6 +115,10 @@ def dynamic(name: str, dtype: Any = "int32") -> Dynamic:
         raise DSLUserCodeTypeError(
             f"T.dynamic takes the name of an extent, got {shown(name)}", id="SYMBOL_TYPE", fix='n = T.dynamic("n")'
         )
+    if dtypes.find(dtype) not in ("int32", "int64"):
+        raise DSLUserCodeTypeError(
+            f"an extent must be int32 or int64, got {dtypes.find(dtype)}", id="SYMBOL_TYPE", fix='n = T.dynamic("n")'
+        )
     return Dynamic(name, dtype)
 
 

@@ -52,7 +52,7 @@ class Unmatched:
 class Function(shared.PrimFunc):
     """A traced T.function."""
 
-    grammar, rules = GRAMMAR, RULES
+    meaning, rules = GRAMMAR, RULES
 
     def _values(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> dict[str, Any]:
         values = super()._values(annotations, names, absent, optional)
@@ -70,6 +70,10 @@ class Function(shared.PrimFunc):
             return Unmatched(self.signature.handle(name), kind)
         return super()._parameter(name, annotation, optional)
 
+    def __call__(self, *arguments: Any) -> None:
+        with respelled():
+            super().__call__(*arguments)
+
 
 class JitFunction(shared.JitFunction):
     """A function with T.constexpr parameters."""
@@ -80,6 +84,10 @@ class JitFunction(shared.JitFunction):
         with respelled():
             return super().specialize(**values)
 
+    def __call__(self, *arguments: Any, **options: Any) -> None:
+        with respelled():
+            super().__call__(*arguments, **options)
+
     @staticmethod
     def _is_optional(annotation: Any) -> bool:
         text = annotation.replace(" ", "") if isinstance(annotation, str) else ""
@@ -89,7 +97,7 @@ class JitFunction(shared.JitFunction):
 class Inline(shared.Inline):
     """A function whose body is traced in place of each call."""
 
-    grammar = INLINE
+    meaning = INLINE
 
 
 def function(

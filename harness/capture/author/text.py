@@ -14,7 +14,12 @@ from typing import Any
 from harness.capture.author import scopes
 from harness.capture.author.statement import Statement, is_docstring
 
-_ALIASED = {"dsl.cutlass": "cutlass", "dsl.quadrants": "quadrants", "dsl.tirx": "tvm"}
+_ALIASED = {  # the first that fits
+    "dsl.cutlass": "cutlass",
+    "dsl.quadrants": "quadrants",
+    "dsl.tirx.tvm_tirx": "tvm_tirx",
+    "dsl.tirx": "tvm",
+}
 _CHANGING = set("append extend insert remove pop clear sort reverse add discard update setdefault popitem".split())
 _LEGAL = re.compile(r"copyright|licen[sc]e|SPDX", re.IGNORECASE)
 _COPYRIGHT = re.compile(r"copyright \(c\)|copyright \d|SPDX-License", re.IGNORECASE)

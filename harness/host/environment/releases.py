@@ -25,7 +25,11 @@ from harness.run.transport import Job, LinkDown, Local, Start
 PACKAGE = "nvidia-cutlass-dsl"
 _FFI = "apache-tvm-ffi"  # for --enable-tvm-ffi; no release requires it
 _TOOLS = ("nvidia-cuda-nvdisasm",)  # for CHECK-SASS, where this process has it
-_LANGUAGES = {"quadrants": ("Quadrants", "quadrants"), "apache-tvm": ("TIRx", "tvm")}  # by package: name, module
+_LANGUAGES = {  # by package: name, module
+    "quadrants": ("Quadrants", "quadrants"),
+    "apache-tvm": ("TIRx", "tvm"),
+    "apache-tvm-tirx": ("TIRx", "tvm_tirx"),
+}
 _OTHERS = {"triton": "Triton", "numba": "Numba", "tilelang": "TileLang"}  # by module: they bring their compiler
 _NO_UV = (
     "this environment is made by uv, but uv is not installed\nfix: "

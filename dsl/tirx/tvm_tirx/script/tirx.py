@@ -82,6 +82,6 @@ _missing = _refuser("T", globals(), _UPSTREAM)
 def __getattr__(name: str) -> object:
     if name in _RENAMED:
         raise _UnknownName(
-            f"`T.{name}` is tvm's name, which tvm_tirx does not have", id="UNKNOWN_NAME", fix=_RENAMED[name]
+            f"`{name}` is a name of tvm's T, which tvm_tirx's T does not have", id="UNKNOWN_NAME", fix=_RENAMED[name]
         )
     return _missing(name)
