@@ -37,7 +37,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Reports:
-    """What the pass asks and tells: of a statement, whether it is no scope; and errors and warnings at a node."""
+    """Calls of the pass: whether the branches of an `if` are not scopes, and errors and warnings at a node."""
 
     is_static: Callable[[ast.If], bool]
     error: Callable[[ast.expr, str, str, str], NoReturn]

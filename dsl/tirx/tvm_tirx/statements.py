@@ -1,4 +1,4 @@
-"""tvm_tirx's statements: immutable bindings, variables, and device parts that are told how to launch."""
+"""tvm_tirx's statements: immutable bindings, variables, and device parts with a launch."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Print, as JSON, the CUDA C++ that the real tvm_tirx makes of programs: {name: text} on standard input and output.
 
-A program that it refuses has {"refused": the error} in place of the text. `record.py` starts it.
+A program that it refuses has {"refused": the error} in place of the text. "NAMES" has the public names of its modules.
+`record.py` starts it.
 """
 
 import json
@@ -8,6 +9,7 @@ import linecache
 import sys
 
 import tvm_tirx
+from tvm_tirx.script import tirx as T
 
 
 def cuda_of(name: str, source: str) -> str:
@@ -27,4 +29,11 @@ def outcome_of(name: str, source: str) -> object:
         return {"refused": f"{type(error).__name__}: {error}"}
 
 
-print("JSON" + json.dumps({name: outcome_of(name, source) for name, source in json.load(sys.stdin).items()}))
+def public(module: object) -> list[str]:
+    kept = ("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__activemask")
+    return sorted(name for name in dir(module) if not name.startswith("_") or name in kept)
+
+
+outcomes = {name: outcome_of(name, source) for name, source in json.load(sys.stdin).items()}
+modules = {"tvm_tirx": tvm_tirx, "tirx": tvm_tirx.tirx, "runtime": tvm_tirx.runtime, "T": T, "T.cuda": T.cuda}
+print("JSON" + json.dumps({**outcomes, "NAMES": {name: public(module) for name, module in modules.items()}}))

@@ -1,8 +1,8 @@
-"""What the real tvm_tirx makes of programs.py: its CUDA C++, compiled by nvcc to PTX, run on the emulator.
+"""The arrays that programs.py leaves under the real tvm_tirx: its CUDA C++, compiled by nvcc, runs on the emulator.
 
-    uv run python tests/tirx/tvm_tirx/record.py         writes recorded.npz and refused.json
+    uv run python tests/tirx/tvm_tirx/record.py         writes recorded.npz, refused.json, names.json
 
-The real package runs in an environment of its own: uv gets apache-tvm-tirx.
+The real package runs in a separate environment: uv installs apache-tvm-tirx there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dsl import alias, emulator  # noqa: E402
 from tests.tirx.oracle.upstream import compiled  # noqa: E402
 from tests.tirx.tvm_tirx.programs import Program, programs  # noqa: E402
 
-RECORD, REFUSED = HERE / "recorded.npz", HERE / "refused.json"
+RECORD, REFUSED, NAMES = HERE / "recorded.npz", HERE / "refused.json", HERE / "names.json"
 VERSION = "0.1.0a4"
 COMMAND = [
     "uv",
@@ -42,7 +42,7 @@ DYNAMIC_SMEM_BYTES = 512
 
 
 def printed(sources: dict[str, str]) -> dict[str, object]:
-    """The CUDA C++ of each program by the real package, or {"refused": why}."""
+    """The CUDA C++ of each program by the real package, or {"refused": why}; its public names for "NAMES"."""
     done = subprocess.run(
         [*COMMAND, "python", "-W", "ignore", str(HERE / "print_cuda.py")],
         input=json.dumps(sources),
@@ -86,6 +86,7 @@ def recorded(chosen: Callable[[str], bool] = lambda name: True) -> tuple[dict[st
     alias.install("emulator")
     every = {name: program for name, program in programs().items() if chosen(name)}
     outcomes = printed({name: program.source for name, program in every.items()})
+    outcomes.pop("NAMES")
     refused = {name: text["refused"] for name, text in outcomes.items() if isinstance(text, dict)}
     accepted = [name for name in every if name not in refused]
     with ThreadPoolExecutor(2) as pool:
@@ -98,4 +99,5 @@ if __name__ == "__main__":
     arrays, refused = recorded()
     np.savez_compressed(RECORD, **arrays)
     REFUSED.write_text(json.dumps(refused, indent=1) + "\n")
+    NAMES.write_text(json.dumps(printed({})["NAMES"], indent=1) + "\n")
     print(f"{len({name.rpartition('.')[0] for name in arrays})} programs, {len(refused)} refused")

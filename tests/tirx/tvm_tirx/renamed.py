@@ -1,6 +1,6 @@
 """A program of tvm's TIRx as one of tvm_tirx: other names, launches in one place, registers declared as variables.
 
-`renamed(source)` takes the text of a file with one or more T.prim_func or T.jit functions. What has no counterpart stays.
+`renamed(source)` takes the text of a file with one or more T.prim_func or T.jit functions. Names without a counterpart stay.
 """
 
 from __future__ import annotations

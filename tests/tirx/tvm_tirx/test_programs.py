@@ -2,7 +2,7 @@
 
 Modules tested here: dsl/tirx/tvm_tirx/build.py, dsl/tirx/tvm_tirx/cuda.py, dsl/tirx/tvm_tirx/dynamic.py,
 dsl/tirx/tvm_tirx/function.py, dsl/tirx/tvm_tirx/indices.py, dsl/tirx/tvm_tirx/launch.py,
-dsl/tirx/tvm_tirx/memory.py, dsl/tirx/tvm_tirx/script/tirx.py, dsl/tirx/tvm_tirx/statements.py,
+dsl/tirx/tvm_tirx/memory.py, dsl/tirx/tvm_tirx/runtime.py, dsl/tirx/tvm_tirx/script/tirx.py, dsl/tirx/tvm_tirx/statements.py, dsl/tirx/tvm_tirx/target.py, dsl/tirx/tvm_tirx/tirx.py,
 dsl/tirx/values/progression.py.
 """
 
@@ -78,7 +78,7 @@ def test_our_kernels_leave_what_theirs_leave(name, every):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_the_real_package_refuses_leaves_what_tvms_kernel_leaves(name, every):
+def test_a_program_that_the_real_package_refuses_leaves_what_tvms_kernel_leaves(name, every):
     kind, _, kernel = name.partition("_")
     for place, (label, mine) in enumerate(left_by_ours(name, every[name]).items()):
         theirs = OF_TVM[kernel][place] if kind == "cases" else SWEEP_OF_TVM.get(f"{kernel}.{label}")

@@ -55,7 +55,7 @@ __all__ = [
     "tensor_store",
 ]
 
-# What tvm's T has by the same name.
+# Names that tvm's T has too.
 SHARED = tuple(
     name
     for name in _shared.__all__
