@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+_DTYPES = {bool: "T.bool", int: "T.int32", float: "T.float32"}
 _FRESH = re.compile(r"__dsl_\d+\b")
 
 
@@ -53,6 +54,7 @@ class Rebinding(ast.NodeTransformer):
         self.visible = {name: name for name in parameters}
         self.masked: set[str] = set()  # of comprehensions and functions inside the function
         self.numbers = itertools.count(1)
+        self.values: dict[str, object] = {}  # of bindings of numbers
         self.hidden: dict[str, ast.Name] = {}  # bindings that a branch has hidden until its end
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -79,7 +81,7 @@ class Rebinding(ast.NodeTransformer):
             self.reports.warn(
                 inner,
                 f"this `{name}` ends with its branch, and the `{name}` after the branch is the one before it: "
-                f"to change that one, declare it as a variable, `{name}: T.int32 = ...`",
+                f"to change that one, declare it as a variable, `{self._declaration(name, seen)}`",
                 "BINDING_ENDS",
             )
         return seen
@@ -99,7 +101,7 @@ class Rebinding(ast.NodeTransformer):
         """Raise or warn if the scope has read the outer binding that it now hides: a variable is meant."""
         if outer not in scope.read:
             return
-        declaration = f"{node.id}: T.int32 = ..."
+        declaration = self._declaration(node.id, outer)
         if scope.is_branch:
             self.reports.error(
                 node,
@@ -114,11 +116,20 @@ class Rebinding(ast.NodeTransformer):
             "BINDING_NOT_CARRIED",
         )
 
+    def _declaration(self, name: str, bound: str) -> str:
+        """The declaration of a variable in place of a binding."""
+        value = self.values.get(bound)
+        return f"{name}: {_DTYPES[type(value)]} = {value}" if type(value) in _DTYPES else f"{name}: T.int32 = ..."
+
     # --- assignments: the value is evaluated before the names are bound ---
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         value = self.visit(node.value)
-        return ast.copy_location(ast.Assign([self.visit(target) for target in node.targets], value), node)
+        targets = [self.visit(target) for target in node.targets]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                self.values[target.id] = value.value if isinstance(value, ast.Constant) else None
+        return ast.copy_location(ast.Assign(targets, value), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
         value = None if node.value is None else self.visit(node.value)

@@ -34,7 +34,7 @@ SPELLINGS = (
     (r"the extents of T\.thread_id\b", 'T.cuda.block_dim("x")'),
     (r"the extents of T\.cta_id\b", 'T.cuda.grid_dim("x")'),
     (r"\bapache-tvm\b(?!-)", "apache-tvm-tirx"),
-    (r"\bdocs/tirx\.md lists what is\b", "docs/tirx.md lists what is, in its section on tvm_tirx"),
+    (r"\bdocs/tirx\.md lists what is\b", "docs/tvm-tirx.md lists what is"),
 )
 
 
