@@ -1,5 +1,5 @@
 """tvm.script: where T comes from."""
 
-from dsl.tirx.script import tirx
+from dsl.tirx.script import ir, tirx
 
-__all__ = ["tirx"]
+__all__ = ["ir", "tirx"]

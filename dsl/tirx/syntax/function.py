@@ -123,7 +123,7 @@ class PrimFunc:
         rewrite.rewrite(self.function, self.meaning)(**self._values(annotations, names, absent, optional))
 
     def _values(self, annotations: dict, names: dict, absent: frozenset, optional: bool) -> dict[str, Any]:
-        """What the parameters are while the function is traced."""
+        """The values of the parameters while the function is traced."""
         values = {}
         _check_parameters(self.function, names)
         for name in inspect.signature(self.function).parameters:

@@ -1,4 +1,4 @@
-"""The package tvm_tirx (apache-tvm-tirx), whose TIRx differs from tvm's; `import tvm_tirx` finds it through dsl.alias.
+"""The package tvm_tirx (apache-tvm-tirx): another TIRx than tvm has. `import tvm_tirx` finds it through dsl.alias.
 
 Only what differs is here: immutable bindings, declarations, launches. The rest is dsl.tirx.
 """

@@ -1,4 +1,4 @@
-"""T.cuda.LaunchConfig and KernelAttributes: how a device part is launched, which T.device_entry is told."""
+"""T.cuda.LaunchConfig and KernelAttributes: the launch of a device part, for T.device_entry."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Names that an inner scope binds again: the text that statements become, and what is refused or warned of.
 
-Modules tested here: dsl/tirx/tvm_tirx/rebinding.py, dsl/tirx/tvm_tirx/statements.py, dsl/tirx/tvm_tirx/memory.py,
-dsl/tirx/tvm_tirx/launch.py, dsl/tirx/tvm_tirx/dynamic.py, dsl/tirx/tvm_tirx/upstream_names.py.
+Modules tested here: dsl/tirx/tvm_tirx/statements.py, dsl/tirx/tvm_tirx/memory.py, dsl/tirx/tvm_tirx/launch.py,
+dsl/tirx/tvm_tirx/dynamic.py.
 """
 
 from __future__ import annotations
