@@ -23,9 +23,8 @@ EXPRESSIONS = {
 }
 
 
-@pytest.fixture
-def known():
-    """`known(function)`: what is known of a function of two arguments, and whether it is a multiple of each number."""
+def traced(function):
+    """`function(x, y)` of two numbers that are known at run time only."""
 
     class Number:
         def slot_formats(self):
@@ -34,17 +33,19 @@ def known():
         def rebuild(self, values):
             return Int32(values[0])
 
-    def known(function):
-        said = []
+    said = []
+    trace.trace_host("host", lambda x, y: said.append(function(x, y)), [Number(), Number()])
+    return said[0]
 
-        def host(x, y):
-            value = function(x, y)
-            said.append((divisor.residue(value), [divisor.is_multiple(value, of) for of in range(1, 17)]))
 
-        trace.trace_host("host", host, [Number(), Number()])
-        return said[0]
+@pytest.fixture
+def known():
+    """`known(function)`: what is known of a function of two arguments, and whether it is a multiple of each number."""
 
-    return known
+    def facts(value):
+        return divisor.residue(value), [divisor.is_multiple(value, of) for of in range(1, 17)]
+
+    return lambda function: traced(lambda x, y: facts(function(x, y)))
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
@@ -70,3 +71,26 @@ def test_two_numbers_computed_alike_have_one_key(known):
     )
     one, again, swapped, other, static = keys[0]
     assert one == again and len({one, swapped, other}) == 3 and static == 3
+
+
+PAIRS = {  # two expressions, and whether their difference is seen
+    "x * 4 + 4, x * 4": (lambda x, y: (x * 4 + 4, x * 4), True),
+    "(x + y) * 2 + 7, y * 2 + x * 2": (lambda x, y: ((x + y) * 2 + 7, y * 2 + x * 2), True),
+    "x - y + 3, 5 - y + x": (lambda x, y: (x - y + 3, 5 - y + x), True),
+    "(x << 2) + 1, x << 2": (lambda x, y: ((x << 2) + 1, x << 2), True),
+    "x * y + 2, x * y": (lambda x, y: (x * y + 2, x * y), True),
+    "12, 4": (lambda x, y: (12, 4), True),
+    "x, y": (lambda x, y: (x, y), False),
+    "x * 2, x": (lambda x, y: (x * 2, x), False),
+    "x * 4, x * y": (lambda x, y: (x * 4, x * y), False),
+}
+
+
+@pytest.mark.parametrize("text", PAIRS)
+def test_a_difference_that_is_seen_holds_for_every_value(text):
+    function, is_seen = PAIRS[text]
+    difference = traced(lambda x, y: divisor.difference(*function(x, y)))
+    assert (difference is not None) == is_seen
+    if is_seen:
+        values = [function(x, y) for x, y in itertools.product(range(-9, 10), repeat=2)]
+        assert {a - b for a, b in values} == {difference}
