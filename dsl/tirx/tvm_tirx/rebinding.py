@@ -6,7 +6,7 @@
     A[tx] = y                   A[tx] = y                   still 0
 
 The scopes are branches and loop bodies. After a branch a name is again what it was before it; after a loop a name that
-the loop bound has ended. Variables (`y: T.int32 = 0`) are not bindings: they keep their name everywhere.
+the loop bound has ended. An assignment to a variable (`y: T.int32 = 0`) is not a binding, but a declaration is one.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Reports:
-    """Calls of the pass: whether the branches of an `if` are not scopes, and errors and warnings at a node."""
+    """Calls of the pass: is an `if` no scope, does a value declare a variable; errors and warnings at a node."""
 
     is_static: Callable[[ast.If], bool]
+    allocates: Callable[[ast.expr], bool]
     error: Callable[[ast.expr, str, str, str], NoReturn]
     warn: Callable[[ast.expr, str, str], None]
 
@@ -67,9 +68,12 @@ class Rebinding(ast.NodeTransformer):
     # --- names ---
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        if node.id in self.variables or node.id in self.masked:
+        if node.id in self.masked:
             return node
-        name = self._bind(node) if isinstance(node.ctx, ast.Store) else self._read(node.id)
+        if node.id in self.variables:
+            name = self.visible.get(node.id, node.id)
+        else:
+            name = self._bind(node) if isinstance(node.ctx, ast.Store) else self._read(node.id)
         return ast.copy_location(ast.Name(name, node.ctx), node)
 
     def _read(self, name: str) -> str:
@@ -87,15 +91,29 @@ class Rebinding(ast.NodeTransformer):
         return seen
 
     def _bind(self, node: ast.Name) -> str:
-        scope, name = self.scopes[-1], node.id
-        outer = next((each.bound[name] for each in reversed(self.scopes[:-1]) if name in each.bound), None)
-        if name not in scope.bound and outer is not None:
-            self._check_not_read(scope, outer, node)
-            scope.bound[name] = f"{name}__dsl_{next(self.numbers)}"
-        bound = scope.bound.setdefault(name, name)
+        outer = self._outer(node.id)
+        if outer is not None:
+            self._check_not_read(self.scopes[-1], outer, node)
+        bound = self._name_here(node.id, outer)
         self.hidden.pop(bound, None)
-        self.visible[name] = bound
         return bound
+
+    def _outer(self, name: str) -> str | None:
+        """The binding of a name in the scopes around this one, if this one has none yet."""
+        if name in self.scopes[-1].bound:
+            return None
+        return next((each.bound[name] for each in reversed(self.scopes[:-1]) if name in each.bound), None)
+
+    def _name_here(self, name: str, outer: str | None) -> str:
+        """The name of a binding in this scope: a new one if it hides another."""
+        new = name if outer is None else f"{name}__dsl_{next(self.numbers)}"
+        bound = self.visible[name] = self.scopes[-1].bound.setdefault(name, new)
+        return bound
+
+    def _declare(self, name: str) -> None:
+        """Declare a variable in this scope."""
+        if name in self.variables and name not in self.masked:
+            self.variables.add(self._name_here(name, self._outer(name)))
 
     def _check_not_read(self, scope: Scope, outer: str, node: ast.Name) -> None:
         """Raise or warn if the scope has read the outer binding that it now hides: a variable is meant."""
@@ -125,6 +143,9 @@ class Rebinding(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         value = self.visit(node.value)
+        if self.reports.allocates(node.value):
+            for target in node.targets:
+                self._declare(getattr(target, "id", ""))
         targets = [self.visit(target) for target in node.targets]
         for target in targets:
             if isinstance(target, ast.Name):
@@ -133,6 +154,8 @@ class Rebinding(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
         value = None if node.value is None else self.visit(node.value)
+        if isinstance(node.target, ast.Name):
+            self._declare(node.target.id)
         target = self.visit(node.target)
         return ast.copy_location(ast.AnnAssign(target, node.annotation, value, node.simple), node)
 

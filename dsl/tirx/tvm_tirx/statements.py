@@ -29,7 +29,7 @@ class Bindings(Statements):
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         outer, self.variables = self.variables, self._declared_in(node)
         parameters = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
-        reports = Reports(self._is_static_test, self._error, self._warn)
+        reports = Reports(self._is_static_test, self._allocates, self._error, self._warn)
         renamed = Rebinding(parameters, self.variables, reports).body(node.body)
         function = ast.FunctionDef(node.name, node.args, renamed, node.decorator_list)
         self.depth += 1

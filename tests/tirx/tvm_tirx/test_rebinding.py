@@ -42,7 +42,7 @@ def _refuse(node, message, fix, id):
 
 
 def renamed(source: str, variables: set[str]) -> str:
-    reports = Reports(lambda node: False, _refuse, lambda node, message, id: None)
+    reports = Reports(lambda node: False, lambda node: "alloc" in ast.dump(node), _refuse, lambda *_arguments: None)
     body = Rebinding(["p"], variables, reports).body(ast.parse(textwrap.dedent(source)).body)
     return ast.unparse(ast.Module(body, []))
 
@@ -61,6 +61,9 @@ def renamed(source: str, variables: set[str]) -> str:
         ("y = 0\nv = 1\nif p:\n    v = 2\n    v += 1", "y = 0\nv = 1\nif p:\n    v = 2\n    v += 1"),
         ("y = 0\nif p:\n    y = 1\n    z = [y for y in s]", "y = 0\nif p:\n    y__dsl_1 = 1\n    z = [y for y in s]"),
         ("y = 0\nif p:\n    y = 1\n    z = lambda: y", "y = 0\nif p:\n    y__dsl_1 = 1\n    z = lambda: y__dsl_1"),
+        ("v: t = 0\nif p:\n    v: t = 1\n    v += 1\nv = 2", "v: t = 0\nif p:\n    v__dsl_1: t = 1\n    v__dsl_1 += 1\nv = 2"),
+        ("v = alloc()\nif p:\n    v = alloc()\n    v = 3\nuse(v)", "v = alloc()\nif p:\n    v__dsl_1 = alloc()\n    v__dsl_1 = 3\nuse(v)"),
+        ("v: t = 0\nfor i in s:\n    v: t = 1\nuse(v)", "v: t = 0\nfor i in s:\n    v__dsl_1: t = 1\nuse(v__dsl_1)"),
         ("y = 0\nif p:\n    a, y = b\n    A[y] = y", "y = 0\nif p:\n    a, y__dsl_1 = b\n    A[y__dsl_1] = y__dsl_1"),
     ],
 )  # fmt: skip
