@@ -223,6 +223,13 @@ class Statements(Rewriter):
         kind = self._kind(target.id)
         if (fixed and kind is not None) or kind in (FIXED, LOOP):
             self._error(target, f"`{target.id}` is defined already", "use another name", "SCOPE_REASSIGNED")
+        if kind == REGISTER and target.id not in self.scopes[-1]:
+            self._error(
+                target,
+                f"`{target.id}` is a register already, outside of this branch or loop",
+                "use another name for a register that ends here, or assign it without a dtype",
+                "SCOPE_REDECLARED",
+            )
 
     def _prepare_AugAssign(self, node: ast.AugAssign):
         target = node.target
