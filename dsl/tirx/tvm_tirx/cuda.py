@@ -20,5 +20,6 @@ trap_when_assert_failed uint_as_float warp_max warp_min warp_reduce warp_sum war
 )
 globals().update({name: getattr(_shared, name) for name in SHARED})
 
-__all__ = ["KernelAttributes", "LaunchConfig", *_indices.__all__, *SHARED]
+__all__ = ["KernelAttributes", "LaunchConfig"]
+__all__ += [*_indices.__all__, *SHARED]
 __getattr__ = _refuser("T.cuda", globals(), _UPSTREAM)

@@ -161,7 +161,8 @@ class Rebinding(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         if not isinstance(node.target, ast.Name) or node.target.id in self.variables:
-            return self.generic_visit(node)
+            self.generic_visit(node)
+            return node
         read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         sum_ = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], sum_), node))

@@ -126,19 +126,17 @@ def _sum_of(number: Numeric) -> dict[Any, int]:
 
 
 def _terms(value: mlir.Value, factor: int, depth: int) -> dict[Any, int]:
-    op, operands = op_of(value), ()
-    if op is not None and op.name in ("arith.addi", "arith.subi", "arith.muli") and depth < _DEPTH:
-        operands = tuple(op.operands)
     if (number := constant(value)) is not None:
         return {None: factor * number}
-    if operands and op.name == "arith.muli":
-        scale = constant(operands[1])
-        return {_key(value, 0): factor} if scale is None else _terms(operands[0], factor * scale, depth + 1)
-    if not operands:
+    op = op_of(value)
+    if op is None or op.name not in ("arith.addi", "arith.subi", "arith.muli") or depth > _DEPTH:
         return {_key(value, 0): factor}
-    left = _terms(operands[0], factor, depth + 1)
-    right = _terms(operands[1], factor if op.name == "arith.addi" else -factor, depth + 1)
-    return {term: left.get(term, 0) + right.get(term, 0) for term in left | right}
+    left, right = op.operands
+    if op.name == "arith.muli":
+        scale = constant(right)
+        return {_key(value, 0): factor} if scale is None else _terms(left, factor * scale, depth + 1)
+    parts = _terms(left, factor, depth + 1), _terms(right, factor if op.name == "arith.addi" else -factor, depth + 1)
+    return {term: sum(part.get(term, 0) for part in parts) for term in parts[0] | parts[1]}
 
 
 def root(address: mlir.Value) -> Any:

@@ -63,7 +63,7 @@ SHARED = tuple(
     not in {*_RENAMED, *__all__, "attr", "break_loop", "buffer", "buffer_decl", "continue_loop", "filter", "hint"}
 )
 globals().update({name: getattr(_shared, name) for name in SHARED})
-__all__ += SHARED
+__all__ += [*SHARED]
 
 gpu_storage_sync, gpu_warp_activemask = _shuffles.tvm_storage_sync, _shuffles.tvm_warp_activemask
 gpu_warp_shuffle, gpu_warp_shuffle_xor = _shuffles.tvm_warp_shuffle, _shuffles.tvm_warp_shuffle_xor
