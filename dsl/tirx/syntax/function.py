@@ -131,11 +131,14 @@ class PrimFunc:
                 values[name] = (
                     names[name]
                     if name in names
-                    else None
+                    else self._absent(name)
                     if name in absent
                     else self._parameter(name, annotations.get(name), optional)
                 )
         return values
+
+    def _absent(self, _name: str) -> None:
+        """A parameter that is specialized to None: a call does not have it."""
 
     def _parameter(self, name: str, annotation: Any, optional: bool) -> Any:
         if isinstance(annotation, OptionalType):

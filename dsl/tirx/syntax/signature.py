@@ -59,6 +59,13 @@ class Handle:
     __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
 
 
+class Absent:
+    """A parameter for which a call passes None."""
+
+    def __str__(self) -> str:
+        return "None"
+
+
 @dataclass(eq=False)
 class Signature:
     """The parameters of one function, and what fills each slot: a Handle, a Symbol or (position, ScalarType)."""
@@ -156,7 +163,11 @@ class Signature:
                 filled.append(values[source.position if isinstance(source, Handle) else source[0]])
         return filled, binding
 
-    def _read(self, kind: Handle | ScalarType, argument: Any, binding: Binding) -> Any:
+    def _read(self, kind: Handle | ScalarType | Absent, argument: Any, binding: Binding) -> Any:
+        if isinstance(kind, Absent):
+            if argument is not None:
+                raise binding.mismatch(TypeError, "", "None", type(argument).__name__)
+            return None
         if isinstance(kind, ScalarType):
             _check_number(kind, argument, binding)
             return kind.read(argument, binding)[0]
@@ -181,7 +192,7 @@ def _check_number(kind: ScalarType, argument: Any, binding: Binding) -> None:
         raise binding.mismatch(ValueError, "", f"an {kind}" if str(kind)[0] == "i" else f"a {kind}", argument)
 
 
-def refusal(error: Exception, kind: Handle | ScalarType, argument: Any, part: str = "") -> DSLUserCodeError:
+def refusal(error: Exception, kind: Handle | ScalarType | Absent, argument: Any, part: str = "") -> DSLUserCodeError:
     """The error of an argument, or of a part of it ("shape"), at the author's call, with what to pass in its place."""
     if isinstance(error, DSLUserCodeError):
         return error
@@ -192,7 +203,9 @@ def refusal(error: Exception, kind: Handle | ScalarType, argument: Any, part: st
     )
 
 
-def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
+def _fix(part: str, kind: Handle | ScalarType | Absent, argument: Any) -> str:
+    if isinstance(kind, Absent):
+        return "pass None, which it is specialized to"
     if isinstance(kind, ScalarType):
         return f"pass {'an integer' if kind.dtype.is_integer else 'a number'} that {kind} holds"
     type_ = kind.type
@@ -211,7 +224,7 @@ def _fix(part: str, kind: Handle | ScalarType, argument: Any) -> str:
     return f'pass a tensor: `tvm.runtime.tensor(np.array(x, "{dtype}"), device=tvm.cuda(0))`'
 
 
-def _type_text(kind: Handle | ScalarType) -> str:
+def _type_text(kind: Handle | ScalarType | Absent) -> str:
     return str(kind.type or "handle") if isinstance(kind, Handle) else str(kind)
 
 

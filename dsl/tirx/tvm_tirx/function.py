@@ -9,7 +9,7 @@ from typing import Any
 from dsl.tirx.memory import memory
 from dsl.tirx.syntax import function as shared, grammar, registers
 from dsl.tirx.syntax.parameters import at_parameter, parameter_place
-from dsl.tirx.syntax.signature import Handle
+from dsl.tirx.syntax.signature import Absent, Handle
 from dsl.tirx.tvm_tirx import launch
 from dsl.tirx.tvm_tirx.dynamic import RULES, valued
 from dsl.tirx.tvm_tirx.memory import InitializedScalar, TensorType
@@ -63,6 +63,10 @@ class Function(shared.PrimFunc):
                 memory.name(values[name], name)
                 value.handle.matched = parameter_place(self.function, name)
         return values
+
+    def _absent(self, name: str) -> None:
+        """A parameter that is specialized to None: a call passes None for it."""
+        self.signature.parameters.append((name, Absent()))
 
     def _parameter(self, name: str, annotation: Any, optional: bool) -> Any:
         kind = annotation.inner if optional and isinstance(annotation, shared.OptionalType) else annotation

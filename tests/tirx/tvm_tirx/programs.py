@@ -23,7 +23,7 @@ class Program:
     """The text of a file that defines one T.function, its arguments by parameter, and its launches in order."""
 
     source: str
-    arguments: dict[str, np.ndarray | int]
+    arguments: dict[str, np.ndarray | int | None]
     launches: list[Launch] = field(default_factory=lambda: [((1, 1, 1), (64, 1, 1))])
 
 
@@ -98,6 +98,24 @@ def g(A: T.Tensor((N,), T.int32), *, N: T.constexpr, flag: T.constexpr = True):
 f = g.specialize(N=16, flag=False)
 """,
     {"A": np.zeros(16, np.int32)},
+    [((1, 1, 1), (16, 1, 1))],
+)
+OWN["absent"] = Program(
+    "from __future__ import annotations\n"
+    + HEAD
+    + """\
+@T.jit
+def g(a: T.Tensor((16,), "int32") | None, O: T.Tensor((16,), "int32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=16))
+    x = T.cuda.thread_idx("x")
+    if T.constexpr(a is not None):
+        O[x] = a[x]
+    else:
+        O[x] = x * 3
+
+f = g.specialize(a=None)
+""",
+    {"a": None, "O": np.zeros(16, np.int32)},
     [((1, 1, 1), (16, 1, 1))],
 )
 OWN["inline"] = Program(
