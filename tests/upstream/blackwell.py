@@ -83,8 +83,7 @@ PROGRAMS: tuple[Program, ...] = (
     *_each(f"{_KERNEL}/moe", MAPS,
            "torch_grouped_mm --tokens 64 --experts 2 --top_k_select 1 --hidden 128 --intermediate 128"),
     *_each(f"{_KERNEL}/moe", SCALES,
-           "torch_scaled_grouped_mm --tokens 64 --experts 2 --top_k_select 1 --hidden 128 --intermediate 128 "
-           "--no_torch_210"),
+           "torch_scaled_grouped_mm --tokens 64 --experts 2 --top_k_select 1 --hidden 128 --intermediate 128"),
     *_each(
         f"{_KERNEL}/attention", TENSOR_A,
         f"fmha/fmha --q_shape 1,128,1,128 --k_shape 1,128,1,128 {_ONCE}",

@@ -1,8 +1,9 @@
-"""Products of matrices that have a scale for each block along K, which torch has on a GPU alone: torch._scaled_mm and
-torch.nn.functional.scaled_mm with elements of 4 or 8 bits and scales of e8m0 or e4m3.
+"""Products of matrices that have a scale for each block along K, which torch has on a GPU alone: torch._scaled_mm,
+torch.nn.functional.scaled_mm and scaled_grouped_mm with elements of 4 or 8 bits and scales of e8m0 or e4m3.
 
 Elements and scales are decoded exactly; products are summed in float64 and the sum is rounded once. Scales are in tiles
-of 128 rows and 4 blocks, as tensor cores want them (cuBLAS, block scaling factors layout), or in rows.
+of 128 rows and 4 blocks, as tensor cores want them (cuBLAS, block scaling factors layout), or in rows; groups, which
+`offs` ends, have tiles one after another.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _OF_BLOCKS, _SWIZZLED = {2: 16, 3: 32}, 1  # of ScalingType, with the elements of a block, and of SwizzleType
 _TENSORWISE = 0
+_TILE_BYTES = 512  # of scales of 128 rows and 4 blocks
 
 
 def stand_ins(torch: ModuleType, mapped: Any) -> dict[Any, Callable]:
@@ -39,10 +41,27 @@ def stand_ins(torch: ModuleType, mapped: Any) -> dict[Any, Callable]:
         sides = (scaled.side_of(a, scale_a, recipe_a, swizzle_a), scaled.side_of(b.t(), scale_b, recipe_b, swizzle_b))
         return made(a, scaled.product(*sides, bias, out_dtype or torch.bfloat16))
 
-    found = {torch._scaled_mm: scaled_mm}
-    if hasattr(torch, "_scaled_mm_v2"):
-        found[torch._scaled_mm_v2] = scaled_mm_v2
-    return found
+    def scaled_grouped_mm_v2(function, a, b, *rest):
+        if not mapped.holds(a) or rest[1][0] not in _OF_BLOCKS:
+            return made(a, function(a, b, *rest))
+        return made(a, scaled.grouped(a, b, *rest))
+
+    found = {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2, "_scaled_grouped_mm_v2": scaled_grouped_mm_v2}
+    return {getattr(torch, name): stand_in for name, stand_in in found.items() if hasattr(torch, name)}
+
+
+class _Tiles:
+    """The scales of groups, one after another."""
+
+    def __init__(self, scales: Any, block: int):
+        self.rest, self.block = scales.reshape(-1), block
+
+    def take(self, matrix: Any, elements: int) -> Any:
+        """The scales of the next group, a matrix of rows along K with this many `elements` in a value."""
+        rows, blocks = matrix.shape[0], -(-matrix.shape[1] * elements // self.block)
+        size = -(-rows // 128) * -(-blocks // 4) * _TILE_BYTES
+        taken, self.rest = self.rest[:size], self.rest[size:]
+        return taken
 
 
 class _Scaled:
@@ -75,6 +94,23 @@ class _Scaled:
             values = values * scale.double()
         return values
 
+    def grouped(self, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, offs, bias, dtype, *_) -> Any:
+        """Products of groups: of rows of `a` with a matrix each, below one another, or of parts of K, stacked."""
+        if bias is not None or {*swizzle_a[:1], *swizzle_b[:1]} != {_SWIZZLED}:
+            raise NotImplementedError("scaled_grouped_mm with a bias or with scales in rows is not emulated on the CPU")
+        elements = 2 if a.dtype is self._packed else 1
+        sides = _Tiles(scale_a[0], _OF_BLOCKS[recipe_a[0]]), _Tiles(scale_b[0], _OF_BLOCKS[recipe_b[0]])
+        made, start = [], 0
+        for group, end in enumerate(offs.tolist()):
+            ks = slice(start // elements, end // elements)
+            pair = (a[start:end], b[group].t()) if b.dim() == 3 else (a[:, ks], b[ks].t())
+            values = [self.side(each, tiles.take(each, elements), tiles.block) for each, tiles in zip(pair, sides)]
+            for scales in (*scale_a[1:], *scale_b[1:]):
+                values[0] = values[0] * scales[group].double()
+            made.append(self.product(*values, None, dtype or self.torch.bfloat16))
+            start = end
+        return self.torch.cat(made) if b.dim() == 3 else self.torch.stack(made)
+
     def product(self, a: Any, b: Any, bias: Any, dtype: Any) -> Any:
         result = a @ b.t()
         return (result if bias is None else result + bias.double()).to(dtype)
@@ -85,10 +121,10 @@ class _Scaled:
         codes = matrix.view(self.torch.uint8)
         pairs = self.torch.stack([codes & 15, codes >> 4], -1)
         values = self.torch.tensor([sign * each for sign in (1, -1) for each in _E2M1], dtype=self.torch.float64)
-        return values[pairs.long()].reshape(matrix.shape[0], -1)
+        return values[pairs.long()].reshape(matrix.shape[0], 2 * matrix.shape[1])
 
     def _unswizzled(self, scale: Any, rows: int, blocks: int) -> Any:
         """Tile by tile of 128 rows and 4 blocks, 512 bytes: row r is at 16 * (r % 32) + 4 * (r // 32)."""
         high, wide = -(-rows // 128), -(-blocks // 4)
-        tiles = scale.reshape(-1)[: high * wide * 512].reshape(high, wide, 32, 4, 4)
+        tiles = scale.reshape(-1)[: high * wide * _TILE_BYTES].reshape(high, wide, 32, 4, 4)
         return tiles.permute(0, 3, 2, 1, 4).reshape(high * 128, wide * 4)[:rows, :blocks]

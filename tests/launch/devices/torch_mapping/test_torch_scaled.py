@@ -81,6 +81,58 @@ def test_scaled_mm_takes_two_levels_of_scales(is_swizzled):
     np.testing.assert_array_equal(got.cpu().numpy(), (a.values @ b.values.T * 1.5).astype(np.float32))
 
 
+GROUPS = (130, 0, 40)  # rows
+GROUPED = [KINDS[0], KINDS[2]]
+
+
+@pytest.mark.parametrize("kind, scale, block", GROUPED)
+def test_groups_of_rows(kind, scale, block):
+    """Each group has its own matrix, and its scales are in separate tiles."""
+    functional = torch.nn.functional
+    recipe = functional.ScalingType.BlockWise1x16 if block == 16 else functional.ScalingType.BlockWise1x32
+    rows = [Side(count, kind, scale, block, seed) for seed, count in enumerate(GROUPS)]
+    others = [Side(N, kind, scale, block, 10 + seed) for seed in range(3)]
+    whole = torch.tensor([1.0, 2.0, 3.0], device="cuda")
+    is_nvfp4 = block == 16
+    scales = [joined([each.scales() for each in side]) for side in (rows, others)]
+    got = functional.scaled_grouped_mm(
+        joined([each.matrix for each in rows]),
+        torch.stack([each.matrix.view(torch.uint8) for each in others]).view(others[0].matrix.dtype).transpose(1, 2),
+        [scales[0], whole] if is_nvfp4 else scales[0],
+        [recipe, functional.ScalingType.TensorWise] if is_nvfp4 else recipe,
+        [scales[1].view(torch.uint8).reshape(3, -1).view(scales[1].dtype), whole] if is_nvfp4 else scales[1],
+        [recipe, functional.ScalingType.TensorWise] if is_nvfp4 else recipe,
+        functional.SwizzleType.SWIZZLE_32_4_4,
+        functional.SwizzleType.SWIZZLE_32_4_4,
+        offs=torch.tensor(np.cumsum(GROUPS), dtype=torch.int32, device="cuda"),
+        output_dtype=torch.float32,
+    )
+    factor = [1.0, 4.0, 9.0] if is_nvfp4 else [1.0] * 3
+    expected = np.concatenate([a.values @ b.values.T * each for a, b, each in zip(rows, others, factor)])
+    np.testing.assert_array_equal(got.cpu().numpy(), expected.astype(np.float32))
+
+
+def joined(parts: list[torch.Tensor]) -> torch.Tensor:
+    return torch.cat([each.view(torch.uint8) for each in parts]).view(parts[0].dtype)
+
+
+def test_groups_along_k():
+    """The products of parts of K are stacked."""
+    functional = torch.nn.functional
+    kind = functional.ScalingType.BlockWise1x32
+    parts = [[Side(count, "float8_e4m3fn", "float8_e8m0fnu", 32, seed) for seed in (1 + i, 5 + i)] for i, count in
+             enumerate((M, M))]  # fmt: skip
+    a = torch.cat([part[0].matrix.view(torch.uint8) for part in parts], 1).view(torch.float8_e4m3fn)
+    b = torch.cat([part[1].matrix.view(torch.uint8) for part in parts], 1).view(torch.float8_e4m3fn)
+    swizzle = functional.SwizzleType.SWIZZLE_32_4_4
+    got = functional.scaled_grouped_mm(
+        a, b.t(), joined([part[0].scales() for part in parts]), kind, joined([part[1].scales() for part in parts]), kind,
+        swizzle, swizzle, offs=torch.tensor([192, 384], dtype=torch.int32, device="cuda"), output_dtype=torch.float32,
+    )  # fmt: skip
+    expected = np.stack([part[0].values @ part[1].values.T for part in parts])
+    np.testing.assert_array_equal(got.cpu().numpy(), expected.astype(np.float32))
+
+
 def test_one_scale_of_a_tensor_is_left_to_torch():
     one = torch.ones((), device="cuda")
     a = torch.full((16, 16), 2.0, device="cuda").to(torch.float8_e4m3fn)
