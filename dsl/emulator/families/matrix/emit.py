@@ -15,6 +15,7 @@ from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.tensor_core.fragments import BITS, SHAPES, SPARSE_SHAPES, Mma
 
 _SPARSE = frozenset({"sp", "sp::ordered_metadata"})
+_ROW_BYTES = {"b8": 16, "b6x16_p32": 12, "b4x16_p64": 8}  # without padding
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 
 
@@ -52,19 +53,32 @@ def multiplied(body, instr, form: Mma, words: list[tuple[str, int]]) -> list[str
 def ldmatrix(body, instr):
     """ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]: lane 8 i + r names row r of matrix i."""
     count, transpose = _form(instr)
-    row = _row(body, instr, instr.operands[1], count)
+    row = _row(body, instr, instr.operands[1], 8 * count)
     area = _meet(body, instr, functions.of_matrices("ldmatrix", count, transpose), [(row, 64)])
     _take(body, area, instr.operands[0].items, 2, 32)
 
 
+def ldmatrix_of_bytes(body, instr):
+    """ldmatrix.sync.aligned.m16n16.num.trans{.shared}.b8 r, [p], and of elements of 6 and 4 bits, which become bytes
+    with zeros above them; m8n16.num without .trans. Lane 16 i + r, or 8 i + r, names row r of matrix i."""
+    count, is_square = _form(instr)
+    elements = next(each for each in functions.ELEMENTS if each in instr.mods)
+    rows = (16 if is_square else 8) * count
+    row = _row(body, instr, instr.operands[1], rows, _ROW_BYTES[elements])
+    name = functions.of_bytes("m16n16" if is_square else "m8n16", count, elements)
+    area = _meet(body, instr, name, [(row, 64)])
+    _take(body, area, instr.operands[0].items, 2, 32)
+
+
 def stmatrix(body, instr):
-    """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r."""
+    """stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r; m16n8.num.trans of .b8."""
     count, transpose = _form(instr)
+    name = functions.of_matrices("stmatrix_b8" if "b8" in instr.mods else "stmatrix", count, transpose)
     site, kind = body.check_of_rows(instr)
-    row = _row(body, instr, instr.operands[0], count)
+    row = _row(body, instr, instr.operands[0], 8 * count)
     values = [(body.read(value, 32), 32) for value in instr.operands[1].items]
     words = [(row, 64), *values, *[("0", 32)] * (4 - count), (site, 32), (str(kind), 32)]
-    area = _meet(body, instr, functions.of_matrices("stmatrix", count, transpose), words)
+    area = _meet(body, instr, name, words)
     place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + 2}")
     body.rows_written(place)
 
@@ -80,19 +94,20 @@ def _form(instr) -> tuple[int, bool]:
     return next(int(m[1]) for m in instr.mods if m in ("x1", "x2", "x4")), "trans" in instr.mods
 
 
-def _row(body, instr, operand, count: int) -> str:
-    """The host address of the row this lane names, as i64; lanes past the last matrix name none."""
+def _row(body, instr, operand, rows: int, read_bytes: int = 16) -> str:
+    """The host address of the row of 16 bytes this lane names, as i64, of which it touches the first ones; lanes past
+    the last of the rows name none."""
     space = space_of(instr)
-    if count == 4:
-        return body.cast("ptrtoint", host_address(body, instr, operand, space, 16), "ptr", "i64")
+    if rows == 32:
+        return body.cast("ptrtoint", host_address(body, instr, operand, space, 16, read_bytes), "ptr", "i64")
     slot = body.alloca("i64")
     body.put(slot, 0, "i64")
     lane = body.and_(body.threads["linear"], 31)
     names, after = body.fresh("names"), body.fresh("named")
-    body.do(f"br i1 {body.cmp('ult', lane, 8 * count)}, label %{names}, label %{after}")
+    body.do(f"br i1 {body.cmp('ult', lane, rows)}, label %{names}, label %{after}")
     values, checked = dict(body.values), set(body.checked)
     body.start(names, keep=True)
-    pointer = host_address(body, instr, operand, space, 16)
+    pointer = host_address(body, instr, operand, space, 16, read_bytes)
     body.put(slot, body.cast("ptrtoint", pointer, "ptr", "i64"), "i64")
     body.branch(after)
     body.start(after)

@@ -269,6 +269,51 @@ template <u32 count, bool transpose, bool stores> void matrices(Context *ctx, u3
     if (words_of(ctx, base)[SITE]) check_rows<count>(ctx, base, changed);
 }
 
+// Rows of 16 elements in 16 bytes: bytes, or 6 or 4 bits each in the first 12 or 8.
+enum class Packing { b8, b6x16_p32, b4x16_p64 };
+
+// An element of a row as a byte.
+template <Packing form> u32 byte_of(const u8 *row, u32 column) {
+  constexpr u32 WIDTH = form == Packing::b8 ? 8 : form == Packing::b6x16_p32 ? 6 : 4;
+  u32 at = WIDTH * column, pair = row[at / 8] | row[(at + WIDTH - 1) / 8] << 8;
+  return pair >> at % 8 & ((1 << WIDTH) - 1);
+}
+
+// Four bytes as a register.
+template <class Of> u32 packed(Of of) { return of(0) | of(1) << 8 | of(2) << 16 | of(3) << 24; }
+
+// The place of byte `e` of a lane in a transposed matrix of bytes: among rows as their lanes name them, two are next to
+// each other and the next two bytes are 8 columns on. As cute/atom/copy_traits_sm100.hpp has U8x8_LDSM_T, U8x4_STSM_T.
+u32 column_of(u32 lane, u32 e) { return lane / 4 + 8 * (e / 2); }
+
+// Words: the address of a row; from word 2 on the registers: two of each matrix of 16 rows, or one of each of 8 rows.
+template <u32 count, Packing form, bool is_square> void bytes(Context *ctx, u32 base) {
+  u32 results[WARP][is_square ? 2 * count : count];
+  for (u32 lane = 0; lane < WARP; ++lane)
+    for (u32 i = 0; i < (is_square ? 2 * count : count); ++i)
+      results[lane][i] = packed([&](u32 e) {
+        u32 row = is_square ? 16 * (i / 2) + 4 * (lane % 4) + 2 * (i % 2) + e % 2 : 8 * i + lane / 4;
+        u32 column = is_square ? column_of(lane, e) : 4 * (lane % 4) + e;
+        return byte_of<form>((const u8 *)row_of(ctx, base + row), column);
+      });
+  for (u32 lane = 0; lane < WARP; ++lane)
+    for (u32 i = 0; i < (is_square ? 2 * count : count); ++i) words_of(ctx, base + lane)[2 + i] = results[lane][i];
+}
+
+template <u32 count> void store_bytes(Context *ctx, u32 base) {
+  bool changed[8 * count] = {};
+  for (u32 lane = 0; lane < WARP; ++lane)
+    for (u32 i = 0; i < count; ++i)
+      for (u32 e = 0; e < 4; ++e) {
+        u32 row = 8 * i + 2 * (lane % 4) + e % 2;
+        u8 &place = ((u8 *)row_of(ctx, base + row))[column_of(lane, e)],
+           value = words_of(ctx, base + lane)[2 + i] >> 8 * e;
+        changed[row] |= place != value;
+        place = value;
+      }
+  if (words_of(ctx, base)[SITE]) check_rows<count>(ctx, base, changed);
+}
+
 }  // namespace
 
 extern "C" {
@@ -298,6 +343,23 @@ MATRICES(stmatrix_x2, 2, false, true)
 MATRICES(stmatrix_x2_trans, 2, true, true)
 MATRICES(stmatrix_x4, 4, false, true)
 MATRICES(stmatrix_x4_trans, 4, true, true)
+
+void emu_stmatrix_b8_x1_trans(Context *ctx, u32 base) { store_bytes<1>(ctx, base); }
+void emu_stmatrix_b8_x2_trans(Context *ctx, u32 base) { store_bytes<2>(ctx, base); }
+void emu_stmatrix_b8_x4_trans(Context *ctx, u32 base) { store_bytes<4>(ctx, base); }
+
+#define BYTES(shape, count, form)                                                                   \
+  void emu_ldmatrix_##shape##_x##count##_##form(Context *ctx, u32 base) {                           \
+    bytes<count, Packing::form, __builtin_strcmp(#shape, "m16n16") == 0>(ctx, base);                    \
+  }
+#define NARROW(shape, count) BYTES(shape, count, b6x16_p32) BYTES(shape, count, b4x16_p64)
+NARROW(m8n16, 1)
+NARROW(m8n16, 2)
+NARROW(m8n16, 4)
+NARROW(m16n16, 1)
+NARROW(m16n16, 2)
+BYTES(m16n16, 1, b8)
+BYTES(m16n16, 2, b8)
 
 // The forms that the ISA's tables have (fragments.py), the modelled ones for each architecture.
 #define CORE(name) Core{name::FRACTION_BITS, name::SPLITS, name::FP8_FRACTION_BITS}

@@ -66,6 +66,34 @@ for _selectors, _forms in (  # a thread of four has the metadata, two have it, o
 _TILES = f"sync aligned m8n8 x1/x2/x4 ?trans ?{CTA} b16"
 _row("ldmatrix", "9.7.14.5.15", f"{_TILES} @75", matrix.ldmatrix, meets=True, traits=TILE_LOAD)
 _row("stmatrix", "9.7.14.5.16", f"{_TILES} @90", matrix.stmatrix, meets=True, traits=TILE_STORE)
+_NARROW = "b8x16 >b6x16_p32/b4x16_p64"
+for _number, _registers in (("x1", 2), ("x2", 4)):
+    _square = f"sync aligned m16n16 {_number} trans ?{CTA}"
+    _row(
+        "ldmatrix",
+        "9.7.14.5.15",
+        f"{_square} b8 @100a+:8.6 | {_square} {_NARROW} @100a+:8.6",
+        matrix.ldmatrix_of_bytes,
+        meets=True,
+        operands=f"={{{_registers}}}b32_ []",
+        traits=TILE_LOAD,
+    )
+_row(
+    "ldmatrix",
+    "9.7.14.5.15",
+    f"sync aligned m8n16 x1/x2/x4 ?{CTA} {_NARROW} @100a+:8.6",
+    matrix.ldmatrix_of_bytes,
+    meets=True,
+    traits=TILE_LOAD,
+)
+_row(
+    "stmatrix",
+    "9.7.14.5.16",
+    f"sync aligned m16n8 x1/x2/x4 trans ?{CTA} b8 @100a+:8.6",
+    matrix.stmatrix,
+    meets=True,
+    traits=TILE_STORE,
+)
 _row("movmatrix", "9.7.14.5.17", "sync aligned m8n8 trans b16 @75:7.8", matrix.movmatrix, meets=True)
 
 OPERANDS = {

@@ -14,10 +14,10 @@ from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Addr, PtxError, Reg, Sym,
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
-def host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
-    """A checked pointer for an access of `size_bytes` (a power of two)."""
+def host_address(body, instr, operand: Addr, space: str, size_bytes: int, used_bytes: int = 0) -> str:
+    """A checked pointer for an access of `size_bytes` (a power of two), of which it may touch the first ones alone."""
     pointer = _host_address(body, instr, operand, space, size_bytes)
-    return body.accessed(instr, pointer, space, size_bytes)
+    return body.accessed(instr, pointer, space, used_bytes or size_bytes)
 
 
 def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> str:
