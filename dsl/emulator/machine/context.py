@@ -51,6 +51,7 @@ BAD_FUNCTION, RECURSION = (
     51,
     52,
 )  # of a call through a register: it has the address of none; of functions that call themselves: no room
+BAD_FILL = 58  # of st.bulk: its size
 BAD_ROWS = 57  # of a copy of four rows: the rows of the map's box
 ASKED_AGAIN, NO_ANSWER = 55, 56  # of clusterlaunchcontrol: after a refusal was seen; of other bytes than an answer
 BAD_TEXTURE, OUTSIDE_SURFACE = 53, 54  # of a handle that is not a texture; of an access with .trap

@@ -195,6 +195,18 @@ def store(body, instr):
         body.do(f"store {how}i{bits} {value}, ptr {place}{order}, align {each}")
 
 
+def fill(body, instr):
+    """st.bulk [address], size, 0: zeros in shared memory."""
+    operand, size, _ = instr.operands
+    address, nbytes = body.address(operand), body.read(size, 64)
+    if "shared::cta" in instr.mods:
+        address = body.add(window(body, "shared"), address, "i64")
+    where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i64 {address}, i64 {nbytes}"
+    body.stop_unless(body.op(f"call i32 @emu_fill(ptr %ctx, {where})"))
+    pointer = body.cast("inttoptr", address, "i64", "ptr")
+    body.accessed(instr, pointer, "shared", body.resize(nbytes, 64, 32))
+
+
 def policy(body, instr):
     """createpolicy: 64 bits that only caches understand; there are none here."""
     value = body.read(instr.operands[1], 64) if "cvt" in instr.mods else "0"

@@ -17,6 +17,7 @@ from dsl.emulator.ptx.traits import (
     POLLS,
     REDUCTION,
     STORE,
+    TILE_STORE,
     WIDER,
 )
 
@@ -88,6 +89,7 @@ _row(
     memory.store,
     traits=STORE | IDLE | WIDER,
 )
+_row("st", "9.7.9.13", "^bulk ?weak ?shared::cta @100:8.6", memory.fill, operands="[] u64 n=0", traits=TILE_STORE)
 _row(
     "prefetch",
     "9.7.9.15",

@@ -1,4 +1,4 @@
-"""Races after a load that may read an older value than it read here, in words."""
+"""Races after a load that may read an older value than it read here, and faults of accesses, in words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import places
 from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.memory.old_values import OldValues
+from dsl.emulator.machine import context
 
 
 def race(race: Race) -> tuple[str, str] | None:
@@ -30,4 +31,9 @@ def race(race: Race) -> tuple[str, str] | None:
     )
 
 
-ILLEGAL: dict = {}
+def _bad_fill(launch, instr):
+    return f"size of `{instr.name}` must be a multiple of 8 bytes, got {launch.ctx.address}", "round the size up"
+
+
+# By `detail` of the fault: the message and the fix.
+ILLEGAL = {context.BAD_FILL: _bad_fill}

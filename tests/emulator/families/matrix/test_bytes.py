@@ -1,6 +1,6 @@
 """ldmatrix and stmatrix of rows of 16 elements of 8, 6 and 4 bits. PTX ISA 9.7.14.5.15, 9.7.14.5.16.
 
-The layouts of transposed matrices are those of SM100_U8x8_LDSM_T, SM100_U8x16_LDSM_T and SM100_U8x4_STSM_T in
+Transposed matrices have the layouts of SM100_U8x8_LDSM_T, SM100_U8x16_LDSM_T and SM100_U8x4_STSM_T in
 include/cute/atom/copy_traits_sm100.hpp of NVIDIA/cutlass: shapes and strides from (thread, value) to a bit.
 """
 
