@@ -80,6 +80,14 @@ def powers() -> Iterator[Form]:
     yield Form("cvt.rn.bf16x2.ue8m0x2", "cvt.rn.bf16x2.ue8m0x2 %d0, %a0;", operands("b16", 1), ("u4",))
 
 
+def stochastic() -> Iterator[Form]:
+    """Halves, with random bits."""
+    for each in options(("", "relu"), ("", "satfinite")):
+        for kind in ("f16x2", "bf16x2"):
+            name = f"cvt.rs{each}.{kind}.f32"
+            yield Form(name, f"{name} %d0, %a0, %a1, %a2;", operands("f32", 3), ("u4",))
+
+
 def packs() -> Iterator[Form]:
     """9.7.9.22."""
     for kind in ("u16", "s16"):
@@ -109,4 +117,6 @@ def forms() -> Iterator[Form]:
     yield from integers()
     yield from floats()
     yield from eight_bits()
+    yield from powers()
+    yield from stochastic()
     yield from packs()

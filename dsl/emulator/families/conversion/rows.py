@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from dsl.emulator.families.conversion import emit as convert
+from dsl.emulator.families.conversion import emit as convert, stochastic
 from dsl.emulator.ir.rows import BITS, HALF, INT, LOGIC, ROUND, WORDS, Rows
 from dsl.emulator.ptx.traits import COMPUTES, IDLE, MOVES, REPEATS, WIDER
 
@@ -60,6 +60,9 @@ _row(
     traits=COMPUTES | IDLE | REPEATS | WIDER,
 )
 
+_row(
+    "cvt", "9.7.9.21", "rs ?relu ?satfinite f16x2/bf16x2 >f32 @100a,103a:8.7", stochastic.convert, operands="=1 2 2 b32"
+)
 _row("cvt", "9.7.9.22", "^pack sat u16/s16 >s32 @72", convert.pack, operands="=u32 s32 s32")
 _row(
     "cvt",

@@ -64,7 +64,7 @@ def test_it_is_a_store_to_the_checkers(machine_100):
             run(machine_100, FILLS[1], 64, checks=("race",), text=text)
 
 
-def test_what_it_fills_is_defined(machine_100):
+def test_filled_memory_is_defined(machine_100):
     text = KERNEL.replace("st.shared.u32 [%a], -1; bar.sync 0;", "")
     run(machine_100, "st.bulk.weak.shared::cta [%s], 512, 0;", 0, checks=("undefined",), text=text)
     with pytest.raises(emulator.Fault, match="UNDEFINED_READ"):
