@@ -69,7 +69,7 @@ def test_subnormal_halves_are_next_to_the_number(machine_100):
         assert above & 0x7FFF in ({size // step} if size % step == 0 else {size // step, size // step + 1})
 
 
-def test_the_shares_are_those_of_the_distance(machine_100):
+def test_the_distance_gives_the_share(machine_100):
     """A number three eighths of the way to the next bf16, with every random half."""
     random = np.arange(1 << 16, dtype=np.uint32)
     number = np.full(1 << 16, 0x3F806000, np.uint32)
