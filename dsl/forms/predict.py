@@ -15,7 +15,10 @@ from dsl.emulator.families.tensor_map.tensor_map import Im2col, Tiled
 from dsl.emulator.tensor_core.tensor_core import DEFAULT_GPU_MODEL
 from dsl.forms.form import BLOCK, Form
 
-MODEL_OF = {"sm_80": "a100", "sm_86": "a100", "sm_89": "l40s", "sm_90": "h100"}  # whose arithmetic a GPU should have
+MODEL_OF = {  # whose arithmetic a GPU should have
+    "sm_80": "a100", "sm_86": "a100", "sm_89": "l40s", "sm_90": "h100", "sm_100": "b200", "sm_103": "b200",
+    "sm_120": "rtx5090",
+}  # fmt: skip
 ALIGNMENT_BYTES = 256  # of what the driver allocates
 
 
@@ -45,10 +48,12 @@ def predict(form: Form, gpu_model: str = DEFAULT_GPU_MODEL) -> list[np.ndarray]:
 
 
 def models(form: Form) -> list[str]:
-    """The GPU models that a form is predicted for: one of each kind of tensor core, or the default."""
+    """The GPU models that a form is predicted for: one of each kind of tensor core that may have it, or the default."""
     if not form.by_model:
         return [DEFAULT_GPU_MODEL]
-    return list(dict.fromkeys(MODEL_OF.values()))
+    exact = form.target.endswith("a")  # only its own target and its family have it
+    models = (model for arch, model in MODEL_OF.items() if not exact or form.need.allows(f"{arch}a"))
+    return list(dict.fromkeys(models))
 
 
 def _arguments(described: Tiled | Im2col) -> dict:

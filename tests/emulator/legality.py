@@ -47,6 +47,8 @@ class Change(NamedTuple):
     @property
     def arch(self) -> str:
         """A target that has the instruction, if one has it."""
+        if self.form.target.startswith("sm_12"):
+            return "sm_120a"
         return "sm_100a" if self.form.target.startswith("sm_1") else "sm_90a"
 
     @property

@@ -41,7 +41,8 @@ def test_every_half_is_an_operand_of_a_form_with_one():
 def test_mma_is_predicted_for_each_kind_of_tensor_core():
     form = forms()["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     by_model = {model: np.stack(predict.predict(form, model)) for model in predict.models(form)}
-    assert list(by_model) == ["a100", "l40s", "h100"]
+    assert list(by_model) == ["a100", "l40s", "h100", "b200", "rtx5090"]
+    assert predict.models(forms()["mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32"]) == ["rtx5090"]
     assert (by_model["a100"] != by_model["h100"]).any()
     assert predict.models(forms()["mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"]) == ["h100"]
 

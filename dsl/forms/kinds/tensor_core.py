@@ -6,6 +6,7 @@ so that a disagreement has a small input.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import partial
 
@@ -90,16 +91,7 @@ def probe(form: Mma, variant: str = "") -> Form:
     keep(b)
     c[::3] = 0
     counts = form.registers
-    halves = 2 if form.c == "f16" else 1
-    operands = [_register(a, form.a, form.pack, partial(a_element, form, register=each)) for each in range(counts[0])]
-    turned = b.transpose(0, 2, 1)
-    operands += [
-        _register(turned, form.b, form.pack, partial(b_element, form, register=each), (1, 0))
-        for each in range(counts[1])
-    ]
-    operands += [_register(c, form.c, halves, partial(c_element, index=halves * each)) for each in range(counts[2])]
-    names = iter(f"%a{index}" for index in range(sum(counts)))
-    lists = ["{" + ", ".join(next(names) for _ in range(count)) + "}" for count in counts]
+    operands, lists = _fragments(form, a, b, c)
     if form.is_sparse:
         operands.append(metadata(form.a))
         lists += [f"%a{sum(counts)}", "0"]
@@ -110,6 +102,76 @@ def probe(form: Mma, variant: str = "") -> Form:
     text = f"{name} {{{', '.join(f'%d{index}' for index in range(counts[2]))}}}, {', '.join(lists)};"
     results = ("u8" if form.c == "f64" else "u4",) * counts[2]
     return warp_form(name, text, operands, results, by_model=form.c in ("f16", "f32"), least="80")
+
+
+def _fragments(form: Mma, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[list[np.ndarray], list[str]]:
+    """The registers of A (PROBES, m, k), B (PROBES, n, k) and C (PROBES, m, n), and their names in braces."""
+    counts = form.registers
+    halves = 2 if form.c == "f16" else 1
+    operands = [_register(a, form.a, form.pack, partial(a_element, form, register=each)) for each in range(counts[0])]
+    turned = b.transpose(0, 2, 1)
+    operands += [
+        _register(turned, form.b, form.pack, partial(b_element, form, register=each), (1, 0))
+        for each in range(counts[1])
+    ]
+    operands += [_register(c, form.c, halves, partial(c_element, index=halves * each)) for each in range(counts[2])]
+    names = iter(f"%a{index}" for index in range(sum(counts)))
+    return operands, ["{" + ", ".join(next(names) for _ in range(count)) + "}" for count in counts]
+
+
+SMALL = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
+_PACKED = (("mxf4.block_scale", "ue8m0"), ("mxf4nvf4.block_scale.scale_vec::2X", "ue8m0"),
+           ("mxf4nvf4.block_scale.scale_vec::4X", "ue4m3"))  # fmt: skip
+
+
+def kinds() -> Iterator[Form]:
+    """mma with a kind, of whole bytes and of two elements in a byte, dense and sparse."""
+    for is_sparse in (False, True):
+        for pair in itertools.product(SMALL, SMALL):
+            for c in ("f32", "f16"):
+                yield _of_kind("f8f6f4", pair, c, is_sparse)
+            yield _of_kind("mxf8f6f4.block_scale", pair, "f32", is_sparse, "ue8m0")
+        for kind, scale in _PACKED:
+            yield _of_kind(kind, ("e2m1", "e2m1"), "f32", is_sparse, scale)
+
+
+def _of_kind(kind: str, pair: tuple[str, str], c: str, is_sparse: bool, scale: str = "") -> Form:
+    """A register of A or B has four bytes, whatever is in them."""
+    is_packed = kind.startswith("mxf4")
+    k = 32 << is_sparse
+    form = Mma(16, 8, k, "u8", "u8", c, is_sparse=is_sparse)
+    a, b = _bytes(pair[0], 16 * 32, 1, is_packed), _bytes(pair[1], 8 * k, 2, is_packed)
+    added = elements(c, 16 * 8, 3).reshape(PROBES, 16, 8)
+    added[::3] = 0
+    operands, lists = _fragments(form, a.reshape(PROBES, 16, 32), b.reshape(PROBES, 8, k), added)
+    name = f"mma{'.sp::ordered_metadata' * is_sparse}.sync.aligned.m16n8k{k << is_packed}.row.col.kind::{kind}"
+    name += f".{c}.{pair[0]}.{pair[1]}.{c}" + f".{scale}" * bool(scale)
+    if is_sparse:
+        lists += [f"%a{len(operands)}", "0"]
+        operands.append(metadata("u8"))
+    for selector in ("{0, 1}", "{0, 2}") if scale else ():
+        lists += [f"%a{len(operands)}", selector]
+        operands.append(_scales(scale, len(operands)))
+    count = form.registers[2]
+    text = f"{name} {{{', '.join(f'%d{index}' for index in range(count))}}}, {', '.join(lists)};"
+    return warp_form(name, text, operands, ("u4",) * count, by_model=True)
+
+
+def _bytes(kind: str, count: int, seed: int, is_packed: bool) -> np.ndarray:
+    """(PROBES, count) bytes of elements; e2m1 is two in a byte, or in its middle."""
+    if kind in _FLOATS:
+        return elements(kind, count, seed)
+    raw = np.random.PCG64([seed, count, sum(kind.encode())]).random_raw(PROBES * count).reshape(PROBES, count)
+    mask = 0xFF if is_packed else 0x3C if kind == "e2m1" else 0x3F
+    return raw & np.uint64(mask)
+
+
+def _scales(kind: str, seed: int) -> np.ndarray:
+    """A word of scales a lane: near one, or of a third of the probes any."""
+    raw = np.random.PCG64([seed, sum(kind.encode())]).random_raw(PROBES * LANES * 4).astype(np.uint8)
+    near = (120 if kind == "ue8m0" else 44) + raw % 16
+    wide = np.repeat(np.arange(PROBES) % 3 == 2, LANES * 4)
+    return np.where(wide, raw, near).astype(np.uint8).view("u4")
 
 
 def metadata(kind: str) -> np.ndarray:
@@ -136,3 +198,4 @@ def forms() -> Iterator[Form]:
     for form in fragments.forms():
         for variant in (".sp", ".sp::ordered_metadata") if form.is_sparse else ("",):
             yield probe(form, variant)
+    yield from kinds()

@@ -37,10 +37,10 @@ for _section, _start, _bytes, _packed, _of_b, _metadata in (
     for _forms, _operands in (
         (f"{_bytes} row >col kind::f8f6f4 f32 >{_SMALL} >{_SMALL} >f32", _f32),
         (f"{_bytes} row >col kind::f8f6f4 f16 >{_SMALL} >{_SMALL} >f16", _f16),
-        (f"{_bytes} row >col kind::mxf8f6f4 block_scale ?scale_vec::1X f32 >{_SMALL} >{_SMALL} >f32 ue8m0", _scaled),
-        (f"{_packed} row >col kind::mxf4 block_scale ?scale_vec::2X f32 >e2m1 >e2m1 >f32 ue8m0", _scaled),
-        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::2X f32 >e2m1 >e2m1 >f32 ue8m0", _scaled),
-        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::4X f32 >e2m1 >e2m1 >f32 ue4m3", _scaled),
+        (f"{_bytes} row >col kind::mxf8f6f4 block_scale ?scale_vec::1X f32 >{_SMALL} >{_SMALL} >f32 >ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4 block_scale ?scale_vec::2X f32 >e2m1 >e2m1 >f32 >ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::2X f32 >e2m1 >e2m1 >f32 >ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::4X f32 >e2m1 >e2m1 >f32 >ue4m3", _scaled),
     ):
         _row("mma", _section, f"{_start} {_forms} @120f:8.7", kinds.multiply, meets=True, operands=_operands)
 _SPARSE = "sp@80:7.1/sp::ordered_metadata@80:8.5 sync aligned"
