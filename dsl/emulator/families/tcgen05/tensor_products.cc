@@ -61,7 +61,7 @@ struct Product {
   bool is_scale_type() const { return field(23, 1) ? !(op.form & BLOCK_16) || kind == MXF4NVF4 : kind == MXF4NVF4; }
 
   // The lane of the scales of a row of B: in the 2 x 2 layout of a pair each half of the columns has its own.
-  u32 lane_of_b(u32 row) const { return row % SCALED_ROWS + 64 * (row / (n / halves)); }
+  u32 lane_of_b(u32 row) const { return row % (n / halves) % SCALED_ROWS + 64 * (row / (n / halves)); }
   u32 column_of_b(u32 row) const { return row % (n / halves) / SCALED_ROWS; }
 
   bool is_shape() const {
