@@ -13,7 +13,9 @@ from dsl.emulator.ptx.syntax import Addr, Function, Imm, Instr
 
 OFFSET_MASK = (1 << RANK_SHIFT) - 1
 _CLEARED = 0xFFFFFFFF ^ 1 << RANK_SHIFT
-_KNOWN_ZERO = 0xF  # low bits that a compiler may leave out of the mask, because they are zeros
+# Low bits that a compiler may leave out of the mask where it knows them to be zeros: shared memory begins at a multiple
+# of as many bytes, and a place in it is a constant.
+_KNOWN = 1024 - 1
 _PASSES = frozenset({"mov", "add", "sub", "and", "or", "selp", "cvt", "mad"})
 
 
@@ -40,7 +42,7 @@ def leader_address(body, address: str, mask: int) -> str:
 
 def _clears_rank_bit(instr: Instr) -> bool:
     mask = instr.operands[-1]
-    return isinstance(mask, Imm) and "b32" in instr.mods and mask.value & 0xFFFFFFFF | _KNOWN_ZERO == _CLEARED
+    return isinstance(mask, Imm) and "b32" in instr.mods and mask.value & 0xFFFFFFFF | _KNOWN == _CLEARED
 
 
 def _masks(function: Function) -> frozenset[int]:

@@ -59,6 +59,7 @@ def run(body: str, blocks: int = 2, mask: int = 0, seed: int = 0, checks=()):
 ADDRESSES = {
     "CUTLASS": CLEARED,
     "known to be aligned": "and.b32 %e, %b, -16777224;",
+    "known in all low bits": "and.b32 %e, %b, -16777984;",
     "by way of other registers": "add.u32 %e, %b, 16; and.b32 %e, %e, -16777217; sub.u32 %d, %e, 16; mov.b32 %e, %d;",
     "of a generic address": "{ .reg .b64 %c; cvt.u64.u32 %c, %b; cvta.shared.u64 %c, %c; cvta.to.shared::cluster.u64 %c, %c;"
     "cvt.u32.u64 %e, %c; } and.b32 %e, %e, -16777217;",
