@@ -24,12 +24,15 @@ struct Warp {
 
   bool fault(u64 detail, u64 value = 0, u64 more = 0) const { return illegal(ctx, base, site, detail, value, more); }
 
-  // Whether all lanes have the same address and the same number of columns; else a fault.
-  bool is_uniform() const {
-    for (u32 tid = base; tid < base + WARP; ++tid) {
-      const TensorArea &area = area_of(ctx, tid);
-      if (area.address == first.address && area.columns == first.columns) continue;
-      return illegal(ctx, tid, site, DIFFERS, area.address == first.address);
+  // Whether all lanes have the same address and the same number of columns; else a fault. Where `by_lane`, each may have
+  // the address of its own lane: kernels of NVIDIA do so, and the first lane's counts.
+  bool is_uniform(bool by_lane = false) const {
+    for (u32 lane = 0; lane < WARP; ++lane) {
+      const TensorArea &area = area_of(ctx, base + lane);
+      const u32 more = area.address - first.address;
+      const bool same = more == 0 || (by_lane && more == lane << LANE_SHIFT);
+      if (same && area.columns == first.columns) continue;
+      return illegal(ctx, base + lane, site, DIFFERS, same);
     }
     return true;
   }
@@ -103,7 +106,7 @@ bool check_lanes(const Warp &warp, const Shape &shape, TensorPlace place, u32 co
 // of. Nothing and a fault where the warp may not touch them all.
 template <class Move> void each_word(Context *ctx, u32 base, bool stores, Move move) {
   const Warp warp{ctx, base};
-  if (!warp.is_uniform()) return;
+  if (!warp.is_uniform(true)) return;
   const u32 form = warp.first.form, count = form >> COUNT_SHIFT;
   const bool packs = form & PACKS;
   const Shape shape{form & (PACKS - 1), warp.first.columns};

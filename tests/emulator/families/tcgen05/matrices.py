@@ -127,7 +127,9 @@ def words_of(numbers: np.ndarray, kind: str) -> np.ndarray:
     return numbers.astype(np.float32).view(np.uint32)
 
 
-def canonical(swizzle: int, by_k: bool, rows: int, kind: str, start: int, ks_first: bool = True, base: int = 0) -> Layout:
+def canonical(
+    swizzle: int, by_k: bool, rows: int, kind: str, start: int, ks_first: bool = True, base: int = 0
+) -> Layout:
     """A layout of `rows` rows of 32 bytes whose parts are side by side: `ks_first` says along what."""
     wide = SWIZZLES[swizzle][0]
     if not by_k:

@@ -9,7 +9,17 @@ import numpy as np
 from tests.emulator.exact_products import FRACTION, one_sum
 from tests.emulator.families.tcgen05 import program
 from tests.emulator.families.tcgen05.matrices import (
-    BYTES, CODES, Layout, canonical, in_tensor_memory, lines, put, result, small_integers, values, words_of,
+    BYTES,
+    CODES,
+    Layout,
+    canonical,
+    in_tensor_memory,
+    lines,
+    put,
+    result,
+    small_integers,
+    values,
+    words_of,
 )  # fmt: skip
 
 KINDS = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "u8": "i8", "s8": "i8"}

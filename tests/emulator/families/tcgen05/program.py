@@ -11,7 +11,9 @@ FIRST = 1024  # of the image in shared memory; before it are an mbarrier and the
 LANES = 128
 _PARAMS = {"image": "u64", "cells": "u64", "da": "u64", "db": "u64", "idesc": "u32", "adds": "u32"}
 _CLUSTER_BARRIER = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
-_MULTICAST = "mov.b16 %both, 3; tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64"
+_MULTICAST = (
+    "mov.b16 %both, 3; tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64"
+)
 
 
 def ptx(operation: str, columns: int, blocks: int = 1, header: str = HEADER_100) -> str:

@@ -27,7 +27,7 @@ GIVES_BACK = "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
 ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem+8], 64;"
 A, B, IDESC = descriptor(FIRST, 128 * 16, 128), descriptor(FIRST + 4096, 64 * 16, 128), instruction(128, 64)
 LAST_WAIT = "V: mbarrier.try_wait.parity.shared::cta.b64 %p, [smem], 1; @!%p bra V;"
-ONE_THREAD = "setp.ne.u32 %p, %t, 0; @%p bra WAIT;"
+ONE_THREAD = "or.b32 %i, %t, %rank; setp.ne.u32 %p, %i, 0; @%p bra WAIT;"
 # name: ([(what is replaced, by what)], kind, words of the report)
 WRONG = {
     "D is read before the commit was waited for": ([(WAIT, "WAIT:")], "RACE", "which the tcgen05.mma at PTX line"),
@@ -40,22 +40,22 @@ WRONG = {
         [(".try_wait.parity", ".try_wait.parity.relaxed.cta"), (AFTER, "mov.u32 %c, 0;")], "RACE",
         "put tcgen05.fence::after_thread_sync between the wait and"),
     "stores that were not waited for": (
-        [(STORED, "")], "RACE", "which the tcgen05.st at PTX line 26 still writes: no tcgen05.wait::st between"),
+        [(STORED, "")], "RACE", "which the tcgen05.st at PTX line 30 still writes: no tcgen05.wait::st between"),
     "no barrier between the stores and the product": (
         [(BARRIER, "bar.warp.sync -1;")], "UNDEFINED_READ", "adds to tensor memory at lane 32, column 0"),
     "loads that were not waited for and a store": (
         [(LOADED, STORE.replace("%v", "%w").replace("%w0, %w1, %w2, %w3, %w4, %w5, %w6, %w7", ", ".join(["%t"] * 8)))],
-        "RACE", "which the tcgen05.ld at PTX line 34 still reads: no tcgen05.wait::ld"),
+        "RACE", "which the tcgen05.ld at PTX line 38 still reads: no tcgen05.wait::ld"),
     "a product over what a load still reads": (
         [(LAST, f"{LOAD} bar.sync 0;\n{ONE_THREAD.replace('WAIT', 'NO')} {MMA} {COMMIT}\n"
-                f"NO: {LAST_WAIT}\n{LAST}"), ], "RACE", "which the tcgen05.ld at PTX line 37 still reads"),
+                f"NO: {LAST_WAIT}\n{LAST}"), ], "RACE", "which the tcgen05.ld at PTX line 41 still reads"),
     "operands that a thread wrote without a proxy fence": (
-        [(PROXY, "")], "RACE", "this thread wrote at PTX line 21: no fence.proxy.async between"),
+        [(PROXY, "")], "RACE", "this thread wrote at PTX line 25: no fence.proxy.async between"),
     "an operand that is overwritten while the product reads it": (
-        [("WAIT: mbar", f"WAIT: st.shared.b32 [%s+{FIRST}], %t; mbar")], "RACE", "which the tcgen05.mma at PTX line 30 still reads"),
+        [("WAIT: mbar", f"WAIT: st.shared.b32 [%s+{FIRST}], %t; mbar")], "RACE", "which the tcgen05.mma at PTX line 34 still reads"),
     "freed with a product on its way": (
         [(LAST, f"{LAST}\n{ONE_THREAD.replace('WAIT', 'NO')} {MMA}\nNO:")], "ILLEGAL",
-        "which the operation at PTX line 38 may still use"),
+        "which the operation at PTX line 42 may still use"),
     "used after it was freed": (
         [(ONE_THREAD, f"@!%first bra GO; {FREE} GO: bar.sync 0;\n{ONE_THREAD}")], "ILLEGAL", "was freed at PTX line"),
     "never freed": ([(FREE, "")], "ILLEGAL", "has not freed the 64 columns that it allocated here"),
@@ -104,6 +104,9 @@ WRONG = {
 }  # fmt: skip
 RIGHT = {
     "as it is": [],
+    "each lane names its own lane": [
+        ("shl.b32 %lane, %w, 21;", "shl.b32 %lane, %t, 16;"),
+    ],
     "a load that is read needs no wait": [(LOADED, "")],
     "a relaxed wait and a fence": [(".try_wait.parity", ".try_wait.parity.relaxed.cta")],
     "no fences where the wait acquires": [(AFTER, "mov.u32 %c, 0;"), (BARRIER, "bar.sync 0;")],
@@ -120,7 +123,9 @@ def fault(changes, seed: int = 0):
         text = text.replace(old, new)
     image = np.ones(4096 * 2, np.float16).tobytes()
     try:
-        program.run(MMA, np.zeros((128, COLUMNS)), image, A, B, IDESC, checks=("race", "undefined"), seed=seed, text=text)
+        program.run(
+            MMA, np.zeros((128, COLUMNS)), image, A, B, IDESC, checks=("race", "undefined"), seed=seed, text=text
+        )
     except emulator.Fault as found:
         return found
     return None

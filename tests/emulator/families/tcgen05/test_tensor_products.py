@@ -8,8 +8,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.emulator.families.tcgen05.matrices import BYTES, CHUNK, SWIZZLES
 from tests.emulator.families.tcgen05.products import Case, check
@@ -92,7 +91,9 @@ def test_base_offsets(swizzle, lines):
 
 
 @pytest.mark.parametrize("blocks, m", [(1, 128), (2, 256), (2, 128)])
-@pytest.mark.parametrize("a, b", [("f16", "f16"), ("tf32", "tf32"), ("e4m3", "e5m2"), ("e2m3", "e3m2"), ("e2m1", "e4m3")])
+@pytest.mark.parametrize(
+    "a, b", [("f16", "f16"), ("tf32", "tf32"), ("e4m3", "e5m2"), ("e2m3", "e3m2"), ("e2m1", "e4m3")]
+)
 def test_a_in_tensor_memory(a, b, blocks, m):
     check(Case(a, b, m=m, n=64, blocks=blocks, a_is_in_tensor_memory=True))
 
