@@ -1,5 +1,5 @@
-// clusterlaunchcontrol: a running cluster takes over one of its grid that has not begun. The request is decided at once;
-// the answer lands later, as a bulk copy into shared memory does. PTX ISA 9.7.13.17, 9.7.13.18.
+// clusterlaunchcontrol: a running cluster takes over one that has not begun. The request is decided at once; the answer
+// lands later, as a bulk copy into shared memory does. PTX ISA 9.7.13.17, 9.7.13.18.
 #include "machine/grid.h"
 #include "machine/random.h"
 
