@@ -16,7 +16,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -100,11 +100,11 @@ def changed(opcode: str, modifiers: list[str]) -> Iterator[list[str]]:
         yield [*modifiers[:i], each, *modifiers[i:]]
 
 
-def changes(most: int) -> list[Change]:
+def changes(most: int, forms: Iterable[Form]) -> list[Change]:
     """At most so many changes of an opcode, the same each time."""
     found: dict[tuple, Change] = {}
     kinds: set[tuple] = set()
-    for form in table.forms():
+    for form in forms:
         opcode = form.name.partition(".")[0]
         match = re.search(rf"(?<![\w.]){opcode}((?:\.[\w:]+)+)(?=\s)", form.text)
         modifiers = match[1][1:].split(".") if match else []
@@ -145,7 +145,7 @@ def disagreements(asked: list[Change], ptxas: str) -> list[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    asked = changes(int((sys.argv[1:] or ["100"])[0]))
+    asked = changes(int((sys.argv[1:] or ["100"])[0]), table.forms())
     print(f"{len(asked)} changed instructions")
     for name, why in disagreements(asked, sass.find("ptxas")):
         print(f"{name}: {why or 'ptxas takes it'}")

@@ -15,7 +15,7 @@ from dsl.emulator.families.tcgen05.numbers import TensorArea, TensorOp, tcgen05,
 from dsl.emulator.families.warp import emit as warp
 from dsl.emulator.machine import context
 from dsl.emulator.machine.numbers import meeting
-from dsl.emulator.ptx.syntax import Addr, Vec
+from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
 
 _SHAPES = {
     "32x32b": tensor_access.S_32X32B,
@@ -116,6 +116,7 @@ def _form(instr, count: int) -> int:
 
 def _meet(body, instr, what: str, form: int = 0, address: str = "0", columns: str = "0", words=()) -> str:
     """Wait for the whole warp, and let one lane do it for all; afterwards the area has the results."""
+    _same_group(body, instr)
     body.uses.add("tensor memory")
     area = _area(body)
     _put(body, area, TensorArea.function, f"@emu_tensor_{what}", "ptr")
@@ -189,6 +190,7 @@ def commit(body, instr):
 
 
 def _op(body, instr, form: int) -> str:
+    _same_group(body, instr)
     body.uses.add("tensor memory")
     if not hasattr(body, "tensor_op"):
         body.tensor_op = body.alloca(f"[{ctypes.sizeof(TensorOp)} x i8]", 16)
@@ -204,6 +206,18 @@ def _pair(instr) -> int:
 def _issue(body, instr, op: str) -> None:
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}"
     body.stop_unless(body.op(f"call i32 @emu_tensor_issue(ptr %ctx, {where}, ptr {op})"))
+
+
+def _same_group(body, instr) -> None:
+    """Refuse a kernel with both cta_groups. PTX ISA 9.7.16.5"""
+    mine = next((each for each in instr.mods if each.startswith("cta_group")), "")
+    if not mine:
+        return
+    if not hasattr(body, "tensor_group"):
+        body.tensor_group = mine, instr.line
+    first, line = body.tensor_group
+    if first != mine:
+        raise PtxError(f"tcgen05 instructions of a kernel must have the same .cta_group, and line {line} has .{first}")
 
 
 # ** structures

@@ -46,6 +46,13 @@ _WIDENS = "b8x16 >b4x16_p64/b6x16_p32"
 _COPIES = "128x256b/4x256b/128x128b", "64x128b warpx2::02_13/warpx2::01_23", "32x128b warpx4"
 _PLACES = "mbarrier::arrive::one ?shared::cluster"
 _COLLECTOR = "?collector::a::fill/collector::a::use/collector::a::lastuse/collector::a::discard"
+_SCALED = [
+    "kind::mxf8f6f4 block_scale scale_vec::1X @100a,103a,110a",
+    "kind::mxf4 block_scale scale_vec::2X @100a,103a,110a",
+    "kind::mxf4nvf4 block_scale scale_vec::2X/scale_vec::4X @100a,103a,110a:8.7",
+    "kind::mxf8f6f4/kind::mxf4 block_scale ?block32@:8.8 @100f,110f",
+    "kind::mxf4nvf4 block_scale block16/block32 @100f,110f:8.8",
+]
 for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
     _row(
         "tcgen05", "9.7.16.9.2",
@@ -60,18 +67,14 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
         "tcgen05", "9.7.16.12.1", f"@100f,110f ^commit {_group} {_PLACES} multicast::cluster b64",
         tcgen05.commit, operands="[] u16", traits=CLUSTER,
     )  # fmt: skip
-    for _kinds, _last in (("kind::f16/kind::tf32", "n=0..15?"), ("kind::f8f6f4/kind::i8", "")):
+    for _kinds, _last in (("kind::f16/kind::tf32", "n=0..15?"), ("kind::f8f6f4/kind::i8@100a,110a", "")):
         _lists = [f"[] {_a} u64 u32 {_mask} pred {_last}" for _a in ("u64", "[]") for _mask in ("", f"{{{_lanes}}}u32")]
         _row(
             "tcgen05", "9.7.16.10.9.1", f"@100f,110f ^mma {_group} {_kinds} {_COLLECTOR}",
             tcgen05.multiply, operands=" | ".join(_lists), traits=_traits,
         )  # fmt: skip
-    _scaled = [
-        "kind::mxf8f6f4 block_scale ?scale_vec::1X/block32", "kind::mxf4 block_scale ?scale_vec::2X/block32",
-        "kind::mxf4nvf4 block_scale scale_vec::2X/scale_vec::4X/block16/block32",
-    ]  # fmt: skip
     _row(
-        "tcgen05", "9.7.16.10.9.2", [f"@100f,110f ^mma {_group} {_each} {_COLLECTOR}" for _each in _scaled],
+        "tcgen05", "9.7.16.10.9.2", [f"^mma {_group} {_each} {_COLLECTOR}" for _each in _SCALED],
         tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits,
     )  # fmt: skip
 _row("tcgen05", "9.7.16.11", "@100f,110f fence::before_thread_sync", nothing, operands=NONE)
