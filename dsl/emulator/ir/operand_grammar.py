@@ -11,8 +11,8 @@ A row's text has a word for each operand:
     %1         or a special register, as %tid.x: ptxas takes them in mov and cvt alone
     n          an integer constant;  n=0..4, n=1/-1  one of these
     []         an address in brackets;  [d] of a tensor map, with a coordinate for each dimension
-    {4}u32     four values in braces, {x}u32 the number in `.x2` (times that of a shape of tensor memory), {p}u16 one
-               for each dimension but two
+    {4}u32     four values in braces, {x}u32 the number in `.x2` (for tensor memory times the registers of the
+               shape), {p}u16 one for each dimension but two
     {v}1       the number in `.v2` or `.v4`; without them a value, in braces or not
     {mk}2      a thread's part of a matrix of m x k elements, in registers of the kind that such elements have;
                {mh}2  the same of half of its columns

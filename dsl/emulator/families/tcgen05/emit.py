@@ -97,7 +97,7 @@ def wait(body, instr):
 
 
 def waited(body, stores: bool, line: int = 0) -> None:
-    """The loads or stores of this thread are complete, all or those of one line of the PTX. For checkers."""
+    """The loads or stores of this thread are complete, all, or the ones of one line of the PTX. For checkers."""
     if body.order_kinds:
         which = f"i32 {body.threads['linear']}, i32 {int(stores)}, i32 {line}"
         body.do(f"call void @emu_tensor_waited(ptr %ctx, {which})")

@@ -1,4 +1,4 @@
-"""Where a tcgen05.ld is complete without a wait: at a read of one of its registers. PTX ISA 9.7.16.6."""
+"""The reads of registers at which a tcgen05.ld is complete without a wait. PTX ISA 9.7.16.6."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dsl.emulator.ptx.syntax import Function, Instr
 
 
 class LoadsInFlight:
-    """What checked code tells of loads: those that an instruction completes."""
+    """The calls in checked code that tell of loads: which of them an instruction completes."""
 
     def __init__(self, body, functions: list[Function]):
         self.body = body

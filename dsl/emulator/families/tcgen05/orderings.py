@@ -11,9 +11,9 @@ ORDERINGS = (
     Ordering(
         names="tcgen05.mma tcgen05.cp",
         orders="nothing, until a later `tcgen05.commit` of its thread is waited for: it reads shared memory by the "
-        "async proxy, and tensor memory. What one thread issues is done in that order",
+        "async proxy, and tensor memory. A thread's operations are done in the order in which it issues them",
         source="9.7.16.10.9.1 tcgen05.mma, 9.7.16.10.9.2 tcgen05.mma with scales, 9.7.16.9.2 tcgen05.cp: they are "
-        "asynchronous; those of one thread are pipelined where the table of 9.7.16.6 has the pair",
+        "asynchronous; two operations of one thread are pipelined if the table of 9.7.16.6 has the pair",
         differs="kinder: mma, cp of one thread are in order whatever the pair, as NVIDIA's block-scaled kernels and "
         "Triton's rely on it",
         kinds=BY_BULK,

@@ -64,10 +64,7 @@ struct Product {
   u32 lane_of_b(u32 row) const { return row % (n / halves) % SCALED_ROWS + 64 * (row / (n / halves)); }
   u32 column_of_b(u32 row) const { return row % (n / halves) / SCALED_ROWS; }
 
-  bool is_shape() const {
-    if (pair ? m != 128 && m != 256 : m != 128 && (m != 64 || scaled)) return false;
-    return true;
-  }
+  bool is_shape() const { return m == 128 || (pair ? m == 256 : m == 64 && !scaled); }
 
   bool is_width() const {
     const u32 step = pair ? 16 : 8;

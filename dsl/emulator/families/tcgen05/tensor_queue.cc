@@ -38,7 +38,7 @@ bool is_commit_right(Context *ctx, const TensorOp &op) {
 
 bool signals(Context *ctx, const TensorOp &op, u64 barrier) {
   bool found = false;
-  each_target(ctx, op, [&](u64 *word) { return found |= (u64)word == barrier, true; });
+  each_target(ctx, op, [&](const u64 *word) { return found |= (u64)word == barrier, true; });
   return found;
 }
 

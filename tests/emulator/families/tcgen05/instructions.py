@@ -44,7 +44,7 @@ def accesses() -> Iterator[str]:
 
 
 def queue(group: int) -> Iterator[str]:
-    """What is not a product."""
+    """Instructions that make no product."""
     for shape, narrow in itertools.product(COPIES, NARROW):
         yield f"cp.cta_group::{group}.{shape}{narrow} [%r0], %d0"
     for space in ("", ".shared::cluster"):

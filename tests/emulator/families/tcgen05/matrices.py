@@ -19,7 +19,7 @@ SWIZZLES = {0: (1, (0, 4, 3)), 6: (2, (1, 4, 3)), 4: (4, (2, 4, 3)), 2: (8, (3, 
 
 
 def values(bits: np.ndarray, kind: str) -> np.ndarray:
-    """What elements are, as float64, which holds all of them."""
+    """The values of elements as float64, which holds all of them."""
     if kind in ("u8", "s8"):
         return bits.astype(np.uint8).view(np.int8 if kind == "s8" else np.uint8).astype(np.float64)
     significand, exponent = parts(bits, kind)
@@ -97,7 +97,7 @@ def packed(codes: np.ndarray, width: int) -> np.ndarray:
 
 
 def put(image: np.ndarray, layout: Layout, chunks: np.ndarray) -> None:
-    """Put the lines of a matrix where its layout has them, at their addresses less `image`'s."""
+    """Put the lines of a matrix at the places of its layout, which are addresses less the address of `image`."""
     line, chunk = np.mgrid[: chunks.shape[0], : chunks.shape[1]]
     image[layout.address(line, chunk)[..., None] + np.arange(CHUNK)] = chunks
 
@@ -130,7 +130,7 @@ def words_of(numbers: np.ndarray, kind: str) -> np.ndarray:
 def canonical(
     swizzle: int, by_k: bool, rows: int, kind: str, start: int, ks_first: bool = True, base: int = 0
 ) -> Layout:
-    """A layout of `rows` rows of 32 bytes whose parts are side by side: `ks_first` says along what."""
+    """A layout of `rows` rows of 32 bytes whose parts are side by side: `ks_first`: along K."""
     wide = SWIZZLES[swizzle][0]
     if not by_k:
         if swizzle:

@@ -25,7 +25,7 @@ from tests.emulator.families.tcgen05.matrices import (
 KINDS = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "u8": "i8", "s8": "i8"}
 RESULTS = {"f16": 0, "f32": 1, "s32": 2}
 ROW_BYTES, LANES = 32, 128
-FAR = 36 * 1024  # from A's place to B's
+FAR = 36 * 1024  # from the place of A to the place of B
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Case:
 
     @property
     def columns(self) -> int:
-        """What is allocated: D, and A after it."""
+        """The columns that are allocated: D, and A after it."""
         return max(32, 1 << (self.n + 8 - 1).bit_length())
 
     @property
@@ -153,7 +153,7 @@ def images(case: Case, stream: np.random.Generator, a: np.ndarray, b: np.ndarray
 
 
 def put_a(case: Case, cells: np.ndarray, a: np.ndarray) -> None:
-    """A's rows in the lanes of D's; with layout B in both halves of the lanes. PTX ISA 9.7.16.10.5"""
+    """The rows of A in the lanes of the rows of D; with layout B in both halves of the lanes. PTX ISA 9.7.16.10.5"""
     words = in_tensor_memory(a, case.a)
     block, lane, _ = (each[:, 0] for each in place_of_d(case))
     for further in (0, 64) if case.blocks == 2 and case.m == 128 else (0,):

@@ -66,7 +66,7 @@ WRONG = {
         [(GIVES_BACK, f"{GIVES_BACK}\n{ALLOC}")], "ILLEGAL", "it gave the permit back at PTX line"),
     "allocated again, more than before": (
         [(GIVES_BACK, ALLOC.replace("64", "128"))], "ILLEGAL", "later ones may not ask for more"),
-    "columns that are no power of two": ([(ALLOC, ALLOC.replace("64", "96"))], "ILLEGAL", "it names 96 columns"),
+    "columns that are not a power of two": ([(ALLOC, ALLOC.replace("64", "96"))], "ILLEGAL", "it names 96 columns"),
     "more columns than there are": (
         [(ALLOC, f"{ALLOC.replace('64', '512')}\n{ALLOC.replace('64', '512')}")], "ILLEGAL", "all but 0 of 512"),
     "past the allocation": (
@@ -93,7 +93,7 @@ WRONG = {
     "a height that there is not": (
         [(MMA, f"or.b32 %idesc, %idesc, {3 << 24}; {MMA}")], "ILLEGAL", "(M is 176)"),
     "a width that there is not": ([(MMA, f"or.b32 %idesc, %idesc, {63 << 17}; {MMA}")], "ILLEGAL", "(N is 504)"),
-    "a sparse descriptor": ([(MMA, f"or.b32 %idesc, %idesc, 4; {MMA}")], "ILLEGAL", "bit 2 says that A is sparse"),
+    "a sparse descriptor": ([(MMA, f"or.b32 %idesc, %idesc, 4; {MMA}")], "ILLEGAL", "bit 2 stands for a sparse A"),
     "a matrix descriptor of wgmma": (
         [(MMA, f"and.b64 %da, %da, {~(7 << 46) & (1 << 64) - 1}; {MMA}")], "ILLEGAL", "0 there is a descriptor of wgmma"),
     "a swizzle that there is not": ([(MMA, f"or.b64 %da, %da, {3 << 61}; {MMA}")], "ILLEGAL", "bits 61-63, the swizzle"),

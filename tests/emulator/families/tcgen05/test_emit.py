@@ -1,6 +1,8 @@
 """tcgen05.ld and tcgen05.st: which register of which lane is which cell of tensor memory.
 
 The table of cells is written from the figures of PTX ISA 9.0, section 9.7.16.2.3. C++ tested here: tensor_memory.cc.
+
+Modules tested here: dsl/emulator/families/tcgen05/kept.py.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_the_others_are_translated(group):
         ("sm_103f", "9.0"),
     ],
 )
-def test_targets_and_versions_are_those_of_ptxas(ptxas_path, target, version, group):
+def test_targets_and_versions_agree_with_ptxas(ptxas_path, target, version, group):
     texts = those_that_run(group)
     text = module(texts).replace("sm_100a", target).replace(".version 9.0", f".version {version}")
     argv = [ptxas_path, f"-arch={target}", "-o", "/dev/null", "-"]

@@ -38,7 +38,7 @@ class Scaled(Case):
 
     @property
     def columns(self) -> int:
-        """D, A, 4 columns of A's scales, 8 of B's."""
+        """D, A, 4 columns of the scales of A, 8 of the scales of B."""
         return 1 << (self.n + 20 - 1).bit_length()
 
     @property
