@@ -107,7 +107,8 @@ def Broadcast(value: Any, lanes: int) -> TensorSSA:
 
 def Ramp(base: Any, stride: Any, lanes: int) -> Progression:
     """The vector base, base + stride, ..."""
-    return Progression(*integers("Ramp", base, stride), int(lanes))
+    first, step = integers("Ramp", base, stride)
+    return Progression(first, step, int(lanes))
 
 
 broadcast, ramp = Broadcast, Ramp

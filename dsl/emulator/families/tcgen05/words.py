@@ -249,10 +249,10 @@ _FIELDS = {
     10: "bits 10-12, the type of B, is none of the kind",
     13: "bits 13-14, the signs, must be 0 for integers",
     15: "bits 15-16: operands of 4 bits must be K-major",
-    17: "bits 17-22, N / 8, are not a width of this kind",
+    17: "bits 17-22, N / 8, is not a width of this kind",
     23: "bit 23, the type of scales (ue4m3 0, ue8m0 1), is none of the kind",
-    24: "bits 24-28, M / 16, are not a height of this kind and cta_group",
-    27: "bits 27-28, M / 128, are not a height of this kind and cta_group",
+    24: "bits 24-28, M / 16, is not a height of this kind and cta_group",
+    27: "bits 27-28, M / 128, is not a height of this kind and cta_group",
     29: "bits 29-30, the first byte of A's scales, are none of the kind",
     31: "bit 31 must be 0: K is not 96",
 }

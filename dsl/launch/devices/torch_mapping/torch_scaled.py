@@ -104,10 +104,10 @@ class _Scaled:
         for group, end in enumerate(offs.tolist()):
             ks = slice(start // elements, end // elements)
             pair = (a[start:end], b[group].t()) if b.dim() == 3 else (a[:, ks], b[ks].t())
-            values = [self.side(each, tiles.take(each, elements), tiles.block) for each, tiles in zip(pair, sides)]
+            of_a, of_b = (self.side(each, side.take(each, elements), side.block) for each, side in zip(pair, sides))
             for scales in (*scale_a[1:], *scale_b[1:]):
-                values[0] = values[0] * scales[group].double()
-            made.append(self.product(*values, None, dtype or self.torch.bfloat16))
+                of_a = of_a * scales[group].double()
+            made.append(self.product(of_a, of_b, None, dtype or self.torch.bfloat16))
             start = end
         return self.torch.cat(made) if b.dim() == 3 else self.torch.stack(made)
 

@@ -1,7 +1,7 @@
 """tcgen05 as the asynchronous instructions that they are, in pairs: a kernel with a mistake, and the same kernel put right.
 
-Modules tested here: dsl/emulator/families/tcgen05/tensor_accesses.cc, dsl/emulator/families/tcgen05/words.py,
-dsl/emulator/families/tcgen05/loads.py, dsl/emulator/families/tcgen05/orderings.py.
+Modules tested here: dsl/emulator/families/tcgen05/tensor_accesses.cc,
+dsl/emulator/families/tcgen05/loads.py.
 """
 
 import numpy as np

@@ -38,7 +38,7 @@ class Scaled(Case):
 
     @property
     def columns(self) -> int:
-        """D, A, 4 columns of the scales of A, 8 of the scales of B."""
+        """D, A, 4 columns for scales of A, 8 for scales of B."""
         return 1 << (self.n + 20 - 1).bit_length()
 
     @property
@@ -183,3 +183,26 @@ def test_the_highest_bits_of_the_addresses_of_scales_are_free():
     at = [program.descriptor(x.start, x.leading, x.stride, x.swizzle, x.base) for x in one.layouts]
     after = program.run(marked, cells, images(one, stream, a, b)[0], *at, one.idesc, adds=False)
     assert np.array_equal(after[:, :32].view(np.float32), values(a, "e4m3") @ values(b, "e4m3").T)
+
+
+def test_scales_that_a_copy_brings_before_the_product():
+    """By 32x128b.warpx4 from atoms of 512 bytes; the copies and the product are of one thread."""
+    case, stream = scaled(PACKED[4], n=128), np.random.default_rng(5)
+    a, b = (small_integers(stream, (128, 64), "e2m1") for _ in range(2))
+    (codes_a, scale_a), (codes_b, scale_b) = (scales(stream, 128, case) for _ in range(2))
+    image = np.frombuffer(images(replace(case, a="u8", b="u8"), stream, packed(a), packed(b))[0], np.uint8).copy()
+    row, byte = np.mgrid[:128, :4]
+    place = program.SMEM_BYTES - 2048
+    for atom, codes in enumerate((codes_a, codes_b)):
+        image[place - program.FIRST + 512 * atom + row % 32 * 16 + row // 32 * 4 + byte] = codes
+    copies = [
+        f"mov.b64 %g, {program.descriptor(place + 512 * atom, 16, 128)}; add.u32 %i, %d, {column};\n"
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%i], %g;"
+        for atom, column in enumerate((case.n + 8, case.n + 12))
+    ]
+    at = [program.descriptor(x.start, x.leading, x.stride, x.swizzle, x.base) for x in case.layouts]
+    cells = stream.integers(0, 1 << 32, (LANES, case.columns), np.uint32)
+    operation = "\n".join([*copies, case.operation])
+    after = program.run(operation, cells, image.tobytes(), *at, case.idesc, adds=False, checks=("race",))
+    wanted = spread(values(a, "e2m1"), scale_a) @ spread(values(b, "e2m1"), scale_b).T
+    assert np.array_equal(after[:, : case.n].view(np.float32), wanted)
