@@ -51,6 +51,19 @@ struct Warp {
 
 bool is_power_of_columns(u32 n) { return n >= UNIT && n <= COLUMNS && !(n & (n - 1)); }
 
+// An operation, of this block or of the other one of its pair, that is to be done in the tensor memory of a block.
+const TensorOp *left_in(Context *ctx) {
+  for (const Context &slot : Mates{ctx}) {
+    const TensorState &state = tensor_of(&slot);
+    for (u32 i = state.done; i < state.count; ++i) {
+      const TensorOp &op = state.tensor_ops[i];
+      const bool reaches = &slot == ctx || (op.form & tcgen05::PAIR && (slot.cluster_rank ^ 1) == ctx->cluster_rank);
+      if (reaches && what(op) != tcgen05::COMMIT) return &op;
+    }
+  }
+  return nullptr;
+}
+
 // The first of `units` free units; UNITS where there are not so many side by side.
 u32 room_for(const TensorState &state, u32 units) {
   for (u32 first = 0, free = 0; first + free < UNITS;)
@@ -174,9 +187,7 @@ void emu_tensor_dealloc(Context *ctx, u32 base) {
   u32 size = 0;
   for (u32 owner : state.owners) size += owner == address + 1 ? UNIT : 0;
   if (size != n) return (void)warp.fault(NOT_ITS_ALLOCATION, address, size);
-  for (u32 i = state.done; i < state.count; ++i)
-    if (what(state.tensor_ops[i]) != tcgen05::COMMIT)
-      return (void)warp.fault(STILL_USED, state.tensor_ops[i].site, address);
+  if (const TensorOp *op = left_in(ctx)) return (void)warp.fault(STILL_USED, op->site, address);
   if (state.tensor_accesses && !check_free(ctx, base, warp.site, address, n)) return;
   for (u32 unit = address / UNIT; unit < (address + n) / UNIT; ++unit) {
     state.owners[unit] = 0;

@@ -52,6 +52,7 @@ void arrive(Context *ctx, const TensorOp &op) {
 }
 
 void perform(Context *ctx, const TensorOp &op) {
+  if (op.form & PAIR && !peer_of(ctx)) return (void)illegal(ctx, op.thread, op.site, NO_PEER);  // it has ended since
   switch (what(op)) {
     case MMA: return multiply(ctx, op);
     case CP: return copy_in(ctx, op);

@@ -144,3 +144,19 @@ def test_a_mistake_is_found(name):
 @pytest.mark.parametrize("seed", (0, 7))
 def test_a_right_kernel_is_silent(name, seed):
     assert fault(RIGHT[name], seed) is None
+
+
+PAIR_MMA, PAIR_FREE = MMA.replace("::1", "::2"), FREE.replace("::1", "::2")
+FREES = f"setp.eq.u32 %p, %rank, 1; @!%p bra HERE; @!%first bra HERE; {PAIR_FREE}\nHERE:"
+
+
+def test_the_other_block_of_a_pair_keeps_what_the_product_uses():
+    begin = "or.b32 %i, %t, %rank; setp.ne.u32 %p, %i, 0; @%p bra WAIT;"
+    text = program.ptx(PAIR_MMA, COLUMNS, 2)
+    assert begin in text
+    images, idesc = [np.ones(4096 * 2, np.float16).tobytes()] * 2, instruction(256, 64)
+    with pytest.raises(emulator.Fault) as caught:
+        program.run(PAIR_MMA, np.zeros((2, 128, COLUMNS)), images, A, descriptor(FIRST + 4096, 32 * 16, 128), idesc,
+                    text=text.replace(begin, f"{FREES}\n{begin}"))  # fmt: skip
+    assert str(caught.value).startswith("ILLEGAL"), str(caught.value)
+    assert "PTX line 33" in str(caught.value), str(caught.value)
