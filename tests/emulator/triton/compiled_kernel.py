@@ -1,4 +1,4 @@
-"""A kernel of kernels.py that Triton has compiled for sm_90a without a GPU, and its launches on the emulator."""
+"""A kernel of kernels.py that Triton has compiled without a GPU, and its launches on the emulator."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def aligned(values: np.ndarray) -> np.ndarray:
 class CompiledKernel:
     """`boxes` and `swizzles` belong to its descriptor parameters, in their order."""
 
+    gpu_model: str
     ptx: str
     smem_bytes: int
     scratch_bytes: int
@@ -32,7 +33,7 @@ class CompiledKernel:
 
     def run(self, grid: tuple[int, ...], arguments: list, checks=(), seed: int | None = None) -> None:
         """`arguments` are arrays, as pointers or (array,) as descriptors, and integers."""
-        program, memory, params = emulator.load(self.ptx), emulator.Memory(), []
+        program, memory, params = emulator.load(self.ptx, gpu_model=self.gpu_model), emulator.Memory(), []
         entry = next(iter(program.entries.values()))
         maps = iter(zip(self.boxes, self.swizzles))
         for number, each in enumerate(arguments):

@@ -2,6 +2,8 @@
 
 import pytest
 
+CAPABILITIES = {"h100": 90, "b200": 100}
+
 
 @pytest.fixture
 def compiled(needs_module, tmp_path, monkeypatch):
@@ -16,15 +18,16 @@ def compiled(needs_module, tmp_path, monkeypatch):
     from tests.emulator.triton import kernels
     from tests.emulator.triton.compiled_kernel import CompiledKernel
 
-    def compile_(name: str, types: dict[str, str], constants: dict, warps: int) -> CompiledKernel:
+    def compile_(name: str, types: dict[str, str], constants: dict, warps: int, gpu_model: str = "h100"):
         signature = types | dict.fromkeys(constants, "constexpr")
         pointers = (i for i, kind in enumerate(types.values()) if not kind.startswith("tensordesc"))
         aligned = {(i,): [["tt.divisibility", 16]] for i in pointers}
         source = ASTSource(fn=getattr(kernels, name), signature=signature, constexprs=constants, attrs=aligned)
         options = {"num_warps": warps, "num_stages": 3}
-        made = triton_compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+        made = triton_compile(source, target=GPUTarget("cuda", CAPABILITIES[gpu_model], 32), options=options)
         described = made.metadata.tensordesc_meta or []
         return CompiledKernel(
+            gpu_model,
             made.asm["ptx"],
             made.metadata.shared,
             made.metadata.global_scratch_size,

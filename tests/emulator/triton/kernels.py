@@ -109,3 +109,20 @@ def transpose(a, c, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """Tiles of which the last ones reach over the edges."""
     row, column = tl.program_id(0) * ROWS, tl.program_id(1) * COLUMNS
     c.store([column, row], a.load([row, column]).T)
+
+
+@triton.jit
+def scaled_product(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                   OF_A: tl.constexpr, OF_B: tl.constexpr, PACK_A: tl.constexpr, PACK_B: tl.constexpr,
+                   SIZE: tl.constexpr):  # fmt: skip
+    """C = A * B with a scale for SIZE elements along K; B as (N, K). Elements of 4 bits lie two in a byte."""
+    rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    ka, kb, ks = tl.arange(0, BK // PACK_A), tl.arange(0, BK // PACK_B), tl.arange(0, BK // SIZE)
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptr + rows[:, None] * (K // PACK_A) + k // PACK_A + ka[None, :])
+        b = tl.load(b_ptr + columns[None, :] * (K // PACK_B) + k // PACK_B + kb[:, None])
+        a_scale = tl.load(a_scale_ptr + rows[:, None] * (K // SIZE) + k // SIZE + ks[None, :])
+        b_scale = tl.load(b_scale_ptr + columns[:, None] * (K // SIZE) + k // SIZE + ks[None, :])
+        total = tl.dot_scaled(a, a_scale, OF_A, b, b_scale, OF_B, total)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], total)

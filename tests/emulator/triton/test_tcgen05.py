@@ -1,0 +1,88 @@
+"""Kernels that Triton compiles for sm_100a without a GPU: right results under three schedules, and no finding."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from dsl.emulator import SameValueRace
+from tests.emulator.families.warpgroup.test_emit import stored
+from tests.emulator.triton.compiled_kernel import aligned
+from tests.emulator.triton.test_descriptors import tile
+
+pytestmark = pytest.mark.slow
+NAMES = {"f16": "fp16", "bf16": "bf16", "tf32": "fp32", "e4m3": "fp8e4nv", "e5m2": "fp8e5"}
+SEEDS = (0, 3, 7)
+
+
+def checked(kernel, grid: tuple[int, ...], arguments: list, out: np.ndarray):
+    """`out` after a launch under each seed and all checks, without a finding."""
+    for seed in SEEDS:
+        out[...] = 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", SameValueRace)  # lanes of a warp store the state of their partition together
+            kernel.run(grid, arguments, ("race", "undefined"), seed)
+        yield out
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("kind", NAMES)
+def test_product(compiled, kind, warps):
+    m, n, k = 128, 128, 192
+    by_k = kind in ("e4m3", "e5m2")
+    types = {"a_ptr": "*" + NAMES[kind], "b_ptr": "*" + NAMES[kind], "c_ptr": "*fp32", "N": "i32", "K": "i32"}
+    kernel = compiled("product", types, {"BM": 128, "BN": 128, "BK": 64, "BY_K": by_k}, warps, "b200")
+    assert "tcgen05.mma" in kernel.ptx
+    random = np.random.default_rng(1)
+    a, b = (random.integers(-3, 4, shape) for shape in ((m, k), (n, k)))
+    of_b = stored(b, kind) if by_k else np.ascontiguousarray(stored(b, kind).T)
+    c = np.zeros((m, n), np.float32)
+    for result in checked(kernel, (n // 128,), [stored(a, kind), of_b, c, n, k], c):
+        assert np.array_equal(result, a @ b.T)
+
+
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+
+def _elements(random, shape: tuple[int, int], kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Random elements as they are stored, and their values."""
+    if kind == "e2m1":
+        codes = random.integers(0, 16, shape)
+        return (codes[:, ::2] | codes[:, 1::2] << 4).astype(np.uint8), FP4[codes & 7] * np.where(codes & 8, -1, 1)
+    values = random.integers(-3, 4, shape)
+    return stored(values, kind), values
+
+
+def _scales(random, shape: tuple[int, int], size: int) -> tuple[np.ndarray, np.ndarray]:
+    """ue8m0 for 32 elements, e4m3 for 16."""
+    if size == 32:
+        codes = random.integers(125, 130, shape)
+        return codes.astype(np.uint8), 2.0 ** (codes - 127)
+    values = random.integers(1, 4, shape)
+    return stored(values, "e4m3"), values
+
+
+@pytest.mark.parametrize(
+    "of_a, of_b, size",
+    [("e4m3", "e4m3", 32), ("e5m2", "e4m3", 32), ("e2m1", "e2m1", 32), ("e2m1", "e2m1", 16), ("e4m3", "e2m1", 32)],
+)
+def test_scaled_product(compiled, of_a, of_b, size):
+    m, n, k = 128, 128, 256
+    kinds = {"e4m3": "*fp8e4nv", "e5m2": "*fp8e5", "e2m1": "*u8"}
+    scale = "*u8" if size == 32 else "*fp8e4nv"
+    types = {"a_ptr": kinds[of_a], "a_scale_ptr": scale, "b_ptr": kinds[of_b], "b_scale_ptr": scale, "c_ptr": "*fp32",
+             "N": "i32", "K": "i32"}  # fmt: skip
+    constants = {"BM": 128, "BN": 128, "BK": 128, "OF_A": of_a, "OF_B": of_b, "PACK_A": 1 + (of_a == "e2m1"),
+                 "PACK_B": 1 + (of_b == "e2m1"), "SIZE": size}  # fmt: skip
+    kernel = compiled("scaled_product", types, constants, 4, "b200")
+    assert "block_scale" in kernel.ptx
+    random = np.random.default_rng(2)
+    (a, va), (b, vb) = (_elements(random, (each, k), kind) for each, kind in ((m, of_a), (n, of_b)))
+    (sa, vsa), (sb, vsb) = (_scales(random, (each, k // size), size) for each in (m, n))
+    expected = (va * vsa.repeat(size, 1)) @ (vb * vsb.repeat(size, 1)).T
+    c = np.zeros((m, n), np.float32)
+    for result in checked(kernel, (1, 1), [a, sa, b, sb, c, n, k], c):
+        assert np.array_equal(result, expected)
