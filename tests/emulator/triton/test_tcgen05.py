@@ -86,3 +86,61 @@ def test_scaled_product(compiled, of_a, of_b, size):
     c = np.zeros((m, n), np.float32)
     for result in checked(kernel, (1, 1), [a, sa, b, sb, c, n, k], c):
         assert np.array_equal(result, expected)
+
+
+def _factors(m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, B as (N, K), and their product, which is exact."""
+    random = np.random.default_rng(1)
+    a, b = (random.integers(-3, 4, shape) for shape in ((m, k), (n, k)))
+    return aligned(a.astype(np.float16)), aligned(b.astype(np.float16)), (a @ b.T).astype(np.float16)
+
+
+def _zeros(*shape: int) -> np.ndarray:
+    return aligned(np.zeros(shape, np.float16))
+
+
+@pytest.mark.parametrize("specialised", [False, True], ids=["together", "specialised"])
+@pytest.mark.parametrize("warps, rows", [(4, 128), (8, 128), (4, 64)])
+def test_descriptors_of_the_kernel(compiled, warps, rows, specialised):
+    m, n, k = 128, 128, 192
+    constants = {"BM": rows, "BN": 128, "BK": 64, "SPECIALISED": specialised}
+    types = {"a_ptr": "*fp16", "b_ptr": "*fp16", "c_ptr": "*fp16", "M": "i32", "N": "i32", "K": "i32"}
+    kernel = compiled("product_by_own_descriptors", types, constants, warps, "b200")
+    assert kernel.ptx.count("tensormap.cp_fenceproxy") >= 3 and "tcgen05.mma" in kernel.ptx
+    a, b, expected = _factors(m, n, k)
+    c = _zeros(m, n)
+    for result in checked(kernel, (m // rows, n // 128), [a, b, c, m, n, k], c):
+        assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    "rows, flat, specialised", [(128, False, False), (128, True, False), (128, True, True), (64, False, True)]
+)
+def test_persistent(compiled, rows, flat, specialised):
+    m, n, k = 256, 256, 128
+    constants = {"BM": rows, "BN": 128, "BK": 64, "BLOCKS": 2, "FLAT": flat, "SPECIALISED": specialised}
+    types = {"a": tile(rows, 64), "b": tile(128, 64), "c": tile(rows, 128), "M": "i32", "N": "i32", "K": "i32"}
+    kernel = compiled("persistent_product", types, constants, 4, "b200")
+    assert "tcgen05.mma" in kernel.ptx
+    a, b, expected = _factors(m, n, k)
+    c = _zeros(m, n)
+    for result in checked(kernel, (2,), [(a,), (b,), (c,), m, n, k], c):
+        assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("warps, specialised", [(4, False), (8, False), (4, True)])
+def test_attention(compiled, warps, specialised, d):
+    """P is A of the second product, in tensor memory."""
+    constants = {"BM": 128, "BN": 64, "D": d, "SPECIALISED": specialised}
+    types = {"q": tile(128, d), "k": tile(64, d), "v": tile(64, d), "o": tile(128, d), "length": "i32"}
+    kernel = compiled("attention_by_descriptors", types, constants, warps, "b200")
+    assert "tcgen05.mma" in kernel.ptx
+    random = np.random.default_rng(2)
+    q, k, v = (aligned((random.standard_normal((128, d)) / 2).astype(np.float16)) for _ in range(3))
+    s = q.astype(np.float64) @ k.T.astype(np.float64)
+    p = np.exp2(s - s.max(axis=1, keepdims=True))
+    expected = p @ v.astype(np.float64) / p.sum(axis=1, keepdims=True)
+    o = _zeros(128, d)
+    for result in checked(kernel, (1,), [(q,), (k,), (v,), (o,), 128], o):
+        assert np.abs(result - expected).max() < 2e-3

@@ -76,6 +76,7 @@ class Flight:
     barrier: int
     phase: int
     clock: dict  # what the thread had seen then
+    is_known = False  # that it is complete, without a wait at the mbarrier
 
     def forget(self, order) -> None:
         """The block that it went to need not wait for it."""
@@ -113,6 +114,7 @@ class Mbarrier:
         self.seen_by: set[tuple[int, int]] = set()  # (block, thread) that have seen its init
         self.phase = 0  # the number of the phase that goes on
         self.begun: dict[tuple[int, int], deque[Flight]] = {}  # by (block, thread): copies that will signal it
+        self.late: list[Any] = []  # what will arrive, see arrive_late
         self.sent: list[tuple[int, list]] = []  # see sent.py
         self.landed: list[Flight] = []  # in this phase
         self.complete: list[Flight] = []  # in those before, and no thread of the block has waited since
@@ -196,8 +198,8 @@ class Mbarriers:
         one = self.mbarriers.pop(address, None)
         if one is None or one.block != slot.block:
             return
-        copies = [*(each for queue in one.begun.values() for each in queue), *one.landed, *one.complete]
-        used = [(each.slot.block, each.thread, each.site) for each in copies]
+        copies = [*(each for queue in one.begun.values() for each in queue), *one.late, *one.landed, *one.complete]
+        used = [(each.slot.block, each.thread, each.site) for each in copies if not each.is_known]
         signals = [*(each for queue in one.signals.values() for each in queue), *one.copied, *one.copies_complete]
         used += [(slot.block, each.thread, each.site) for each in signals]
         used += [
@@ -372,12 +374,16 @@ class Mbarriers:
         if ended:
             self._end(one, slot, thread, address, site)
 
-    def is_there(self, slot, thread: int, address: int, site: int) -> bool:
-        """Whether a thread that will arrive, once it is done with something, sees an mbarrier; else a finding."""
-        owner: Any = self.order.owner(slot, address)
-        releases = slot.of(Shared).releases
-        releases[thread] = releases.get(thread, 0) + 1
-        return self._seen(slot, thread, owner.block, address, site) is not None
+    def begin_late(self, work, address: int) -> bool:
+        """A thread begins what will arrive once it is done, and sees the mbarrier; else a finding. `work`: see
+        arrive_late."""
+        owner: Any = self.order.owner(work.slot, address)
+        releases = work.slot.of(Shared).releases
+        releases[work.thread] = releases.get(work.thread, 0) + 1
+        one = self._seen(work.slot, work.thread, owner.block, address, work.site)
+        if one is not None:
+            one.late.append(work)
+        return one is not None
 
     def arrive_late(self, work, address: int, ended: bool) -> None:
         """An arrival of what a thread has begun. `work` has what a Flight has of it, and its label."""
@@ -385,6 +391,7 @@ class Mbarriers:
         if one is None:  # it has ended, which is a finding
             return
         slot, thread = work.slot, work.thread
+        one.late = [each for each in one.late if each is not work]
         one.landed.append(work)
         one.turns.ends_late = True
         one.arrived.add(slot.groups(scope.CLUSTER), execution_only(work.clock))

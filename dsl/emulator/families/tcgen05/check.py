@@ -19,7 +19,7 @@ _LANDED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint
 @dataclass(eq=False)
 class Commit:
     """A commit: who issued it (slot and thread) at which site, its number among the operations of its block, the label
-    and what the thread had seen then."""
+    what the thread had seen then, and whether a thread has waited for a later one of its thread."""
 
     slot: Any  # of check/order.py
     thread: int
@@ -27,6 +27,7 @@ class Commit:
     number: int
     label: int
     clock: dict
+    is_known: bool = False
     size_bytes = 0
 
     def forget(self, order) -> None:
@@ -34,7 +35,7 @@ class Commit:
 
     def land(self, order) -> None:
         """A thread has waited for it: what the issuing thread's operations touched is of now."""
-        order.of(Commits).landed(self.slot.address, self.thread, self.number, self.slot.label(self.thread))
+        order.of(Commits).land(self)
 
 
 class Commits:
@@ -49,15 +50,26 @@ class Commits:
         """A thread issues a commit to an mbarrier; 1 where that may not be there yet. `what`: the site, above it the
         number."""
         site, number = what & 0xFFFFFFFF, what >> 32
-        if not self.mbarriers.is_there(slot, thread, address, site):
-            return 1
-        slot.step(thread)
-        self.begun[slot.block, number] = Commit(slot, thread, site, number, slot.label(thread), slot.clock(thread))
-        return 0
+        key = slot.block, number
+        if key not in self.begun:
+            slot.step(thread)
+            self.begun[key] = Commit(slot, thread, site, number, slot.label(thread), slot.clock(thread))
+        return int(not self.mbarriers.begin_late(self.begun[key], address))
 
     def arrive(self, slot, thread: int, address: int, what: int) -> None:
         """It arrives at an mbarrier. `what`: whether that ends the phase, above it the number."""
         self.mbarriers.arrive_late(self.begun[slot.block, what >> 1], address, bool(what & 1))
+
+    def land(self, commit: Commit) -> None:
+        """A thread has waited for a commit: those that its thread issued before have arrived too."""
+        slot = commit.slot
+        self.landed(slot.address, commit.thread, commit.number, slot.label(commit.thread))
+        before = [
+            key for key, each in self.begun.items()
+            if key[0] == slot.block and key[1] < commit.number and each.thread == commit.thread
+        ]  # fmt: skip
+        for key in before:
+            self.begun.pop(key).is_known = True
 
     def fence(self, slot, thread: int, *_: int) -> None:
         """tcgen05.fence::after_thread_sync: what the thread has waited for, with .relaxed too, comes before."""

@@ -28,6 +28,8 @@ ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem+8], 64;"
 A, B, IDESC = descriptor(FIRST, 128 * 16, 128), descriptor(FIRST + 4096, 64 * 16, 128), instruction(128, 64)
 LAST_WAIT = "V: mbarrier.try_wait.parity.shared::cta.b64 %p, [smem], 1; @!%p bra V;"
 ONE_THREAD = "or.b32 %i, %t, %rank; setp.ne.u32 %p, %i, 0; @%p bra WAIT;"
+SECOND = f"mbarrier.init.shared::cta.b64 [smem+16], 1; {COMMIT.replace('%s', '%s+16')}"
+INVALIDATED = "setp.eq.u32 %p, %t, 32; @%p mbarrier.inval.shared::cta.b64 [smem+16];"
 # name: ([(what is replaced, by what)], kind, words of the report)
 WRONG = {
     "D is read before the commit was waited for": ([(WAIT, "WAIT:")], "RACE", "which the tcgen05.mma at PTX line"),
@@ -99,6 +101,8 @@ WRONG = {
     "a swizzle that there is not": ([(MMA, f"or.b64 %da, %da, {3 << 61}; {MMA}")], "ILLEGAL", "bits 61-63, the swizzle"),
     "a matrix outside of shared memory": (
         [(MMA, f"or.b64 %db, %db, 0x3000; {MMA}")], "ILLEGAL", "which has 98304 bytes"),
+    "an mbarrier invalidated while a commit may arrive there": (
+        [(COMMIT, f"{COMMIT} {SECOND}"), (AFTER, f"{AFTER} {INVALIDATED}")], "MBARRIER_IN_USE", "another thread may still use it"),
     "an mbarrier that counts two": (
         [("[smem], 1; fence", "[smem], 2; fence")], "DEADLOCK", "1 of 2 arrivals have come"),
 }  # fmt: skip
@@ -112,6 +116,9 @@ RIGHT = {
     "no fences where the wait acquires": [(AFTER, "mov.u32 %c, 0;"), (BARRIER, "bar.sync 0;")],
     "two products in order": [(MMA, f"{MMA}\n{MMA}")],
     "a store after the load was waited for": [(LOADED, f"{LOADED}\n{STORE}\n{STORED}")],
+    "an mbarrier invalidated after the wait for a later commit": [
+        (COMMIT, f"{SECOND} {COMMIT}"), (AFTER, f"{AFTER} {INVALIDATED}"),
+    ],
     "allocated twice": [(ALLOC, f"{ALLOC}\n{ALLOC.replace('smem+8', 'smem+16')}"), (FREE, f"{FREE}\nadd.u32 %d, %d, 64; {FREE}")],
 }  # fmt: skip
 
