@@ -57,6 +57,9 @@ KINDS = {
     "MBARRIER_NOT_FENCED": Kind(
         WARNING, "", "a bulk copy signals an mbarrier, with no fence after its `mbarrier.init`; works on GPUs so far"
     ),
+    "CP_ASYNC_NOT_FENCED": Kind(
+        WARNING, "", "a tensor core of Blackwell reads what `cp.async` wrote, with no `fence.proxy.async` between"
+    ),
     "DIVERGENT_BARRIER": Kind(
         ERROR, "divergent_barrier", "a barrier or a collective that not all its threads reach together"
     ),

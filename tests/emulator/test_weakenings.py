@@ -48,6 +48,9 @@ CHANGES = {
         "mask narrowed": "{ .reg .b32 %weaker; and.b32 %weaker, -1, 65535; shfl.sync.idx.b32 %r, %n, 0, 31, %weaker; }",
     },
     "wgmma.fence.sync.aligned;": {"removed": ""},
+    "tcgen05.wait::ld.sync.aligned;": {"removed": ""},
+    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];": {"removed": ""},
+    "tcgen05.fence::after_thread_sync;": {"removed": ""},
     "griddepcontrol.wait;": {"removed": ""},
     "add.u32 %r, %n, 1; ld.shared.u32 %r, [bar];": {},
 }  # fmt: skip

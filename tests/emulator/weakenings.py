@@ -74,6 +74,8 @@ def _synchronises(statement: Statement) -> bool:
         return bool({"acquire", "release", "acq_rel", "relaxed"} & set(mods)) and "async" not in mods
     if root == "wgmma":
         return "mma_async" not in mods
+    if root == "tcgen05":
+        return mods[0] in ("commit", "wait::ld", "wait::st") or mods[0].startswith("fence::")
     if root == "cp":
         return bool({"commit_group", "wait_group", "wait_all", "mbarrier"} & set(mods))
     return root in _ROOTS

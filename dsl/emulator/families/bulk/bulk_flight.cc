@@ -19,7 +19,7 @@ constexpr u64 INSIDE = (1u << RANK_SHIFT) - 1;  // the bits of an address in sha
 i32 unseen_lane(const Reading &access, const Kept &write) {
   for (u32 lane : Bits{write.lanes})
     if (access.ctx->proxied[write.thread(lane)] < write.label &&
-        emu_order(access.ctx, ORDER_GENERIC, access.tid, write.site(), 0))
+        emu_order(access.ctx, ORDER_GENERIC, access.tid, write.site(), access.site + 1))
       return (i32)lane;
   return -1;
 }

@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 
 from dsl.emulator.check.numbers import access, orders, other_kind
+from dsl.emulator.families.cp_async.check import UnfencedCopies
 from dsl.emulator.families.warpgroup.async_registers import AsyncRegisters
 from dsl.emulator.families.warpgroup.numbers import MatrixReads
 from dsl.emulator.machine import context, native
@@ -114,7 +115,9 @@ def events(order) -> dict:
     def has_seen(slot, thread: int, where: int, what: int) -> int:
         return slot.of(WgmmaReads).has_seen(thread, where, what)
 
-    def is_generic(slot, thread: int, site: int, _: int) -> int:
+    def is_generic(slot, thread: int, site: int, reader: int) -> int:
+        if reader:
+            order.of(UnfencedCopies).look(slot, thread, site, reader - 1)
         return order.sites[site].opcode in GENERIC_STORES
 
     return {

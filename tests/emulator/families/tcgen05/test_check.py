@@ -1,8 +1,10 @@
 """tcgen05 as the asynchronous instructions that they are, in pairs: a kernel with a mistake, and the same kernel put right.
 
-Modules tested here: dsl/emulator/families/tcgen05/tensor_accesses.cc,
-dsl/emulator/families/tcgen05/loads.py.
+Modules tested here: dsl/emulator/families/tcgen05/tensor_accesses.cc, dsl/emulator/families/tcgen05/loads.py,
+dsl/emulator/families/cp_async/check.py.
 """
+
+import warnings
 
 import numpy as np
 import pytest
@@ -167,3 +169,21 @@ def test_the_other_block_of_a_pair_keeps_what_the_product_uses():
                     text=text.replace(begin, f"{FREES}\n{begin}"))  # fmt: skip
     assert str(caught.value).startswith("ILLEGAL"), str(caught.value)
     assert "PTX line 33" in str(caught.value), str(caught.value)
+
+
+COPIES = [
+    ("ld.global.b32 %v0, [%g]; add.u32 %c, %s, %i;", "add.u32 %c, %s, %i;"),
+    (f"st.shared.b32 [%c+{FIRST}], %v0;", f"cp.async.ca.shared.global [%c+{FIRST}], [%g], 4;"),
+]
+WAITED_FOR = "cp.async.wait_all;"
+
+
+def test_a_product_of_copies_without_a_fence_gets_a_warning():
+    with pytest.warns(emulator.KernelWarning, match="CP_ASYNC_NOT_FENCED: .*tcgen05.mma.*thread .0, 0, 0. .*PTX line 21"):
+        assert fault([*COPIES, (PROXY, WAITED_FOR)]) is None
+
+
+def test_a_product_of_copies_after_a_fence_is_silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fault([*COPIES, (PROXY, f"{WAITED_FOR} {PROXY}")]) is None
