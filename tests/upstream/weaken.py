@@ -147,8 +147,9 @@ def mechanism(opcode: str) -> str:
         return "cp.async.bulk groups" if "bulk" in rest else "cp.async groups and arrivals"
     if root == "mbarrier":
         return f"mbarrier.{first}"
-    groups = {"wgmma": "wgmma", "griddepcontrol": "griddepcontrol", "fence": "fence", "membar": "fence"}
-    return groups.get(root) or (
+    if root in ("wgmma", "tcgen05", "griddepcontrol"):
+        return root
+    return {"fence": "fence", "membar": "fence"}.get(root) or (
         "shfl, vote, match, redux" if root in ("shfl", "vote", "match", "redux") else "ld, st, atom, red"
     )
 

@@ -275,8 +275,11 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
   };
   auto scales = [&](Context *block, u32 address, u32 rows, u32 halves) {
     const TensorPlace place = scale_place(address);
-    for (u32 group = 0; group < 2 * halves; ++group)
-      if (!touches.tensor(block, group % 2 + group / 2 * 4, place.column(), columns_for(rows), false)) return false;
+    for (u32 group = 0; group < 2 * halves; ++group) {
+      const u32 before = group % 2 * GROUP;  // rows on the lanes before it
+      const u32 count = rows > before ? columns_for(rows - before) : 0;
+      if (count && !touches.tensor(block, group % 2 + group / 2 * 4, place.column(), count, false)) return false;
+    }
     return true;
   };
   for (u32 c = 0; c < p.blocks; ++c) {
