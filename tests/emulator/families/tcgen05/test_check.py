@@ -180,7 +180,7 @@ WAITED_FOR = "cp.async.wait_all;"
 
 def test_a_product_of_copies_without_a_fence_gets_a_warning():
     with pytest.warns(
-        emulator.KernelWarning, match="CP_ASYNC_NOT_FENCED: .*tcgen05.mma.*thread .0, 0, 0. .*PTX line 21"
+        emulator.KernelWarning, match="CP_ASYNC_NOT_FENCED: .*tcgen05.mma.*thread .0, 0, 0. .*PTX line 25"
     ):
         assert fault([*COPIES, (PROXY, WAITED_FOR)]) is None
 
