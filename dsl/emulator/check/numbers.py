@@ -14,7 +14,7 @@ class access:
     WRITE, STRONG, CTA, ASYNC, NEAR = 1, 2, 4, 8, 16
     QUEUED = NEAR  # of tensor memory, whose accesses are never strong: by the tensor core
     # no bits of what is kept:
-    SILENT = 64  # a plain write of what is there already
+    SILENT = 64  # a plain write of what is there already; of a copy: its thread's last cp.async, which may be such
     OBJECT = 32  # an mbarrier begins or ends there
     FEW = 128  # a cell keeps two of its kind, and no more
     STALE = 256  # a load that may give what was there before the launch, whatever orders it

@@ -117,6 +117,15 @@ u32 not_met(const Context *ctx, u32 tid, u32 lanes, u32 label) {
   return lanes;
 }
 
+// Whether lanes run a cp.async of this thread too, and what they copy to an address, or have copied, is the same.
+bool is_copied_alike(const Own &own, const Kept &other, u32 lanes, u64 address) {
+  if (!own.silent || own.kind != (WRITE | ASYNC) || other.site() != own.site) return false;
+  if (other.block() != own.ctx->block) return false;
+  for (u32 lane : Bits{lanes})
+    if (!emu_copies_alike(own.ctx, own.tid, other.thread(lane), address, 1u << own.ctx->race_shift)) return false;
+  return true;
+}
+
 enum Verdict { RACES, FINE, ORDERED };
 
 // Whether two bulk stores of a block write one place. In examples of NVIDIA a lane of each warp stores the same tile,
@@ -136,8 +145,9 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
   if (strong && (same_block || !narrow || (narrow == NEAR && is_near(ctx, other.block())))) return FINE;
   if (!owner_of(ctx, address) && are_bulk_stores(own, other)) return FINE;
   if (is_observed(own, other, lanes, address)) return ORDERED;
-  if (own.silent && own.kind == WRITE && other.kind() == WRITE &&
-      ctx->site_lines[other.site()] == ctx->site_lines[own.site]) {
+  bool of_one_line = ctx->site_lines[other.site()] == ctx->site_lines[own.site];
+  bool is_stored_alike = own.silent && own.kind == WRITE && other.kind() == WRITE && of_one_line;
+  if (is_stored_alike || is_copied_alike(own, other, lanes, address)) {
     note_one_value(own, other, lane, address);
     return FINE;
   }

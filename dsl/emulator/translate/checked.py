@@ -162,9 +162,10 @@ class Checked(Thread):
     def copied(self, instr: Instr, pointer: str, size_bytes: int) -> None:
         """`instr` writes bytes at a host pointer at some time until this thread waits for it (see `queue`)."""
         if RACE in self.checks:
+            kind = access.WRITE | access.ASYNC | access.SILENT
             address = self.cast("ptrtoint", pointer, "ptr", "i64")
             where = f"i32 {self.threads['linear']}, i32 {self.site(instr)}, i64 {address}, i32 {size_bytes}"
-            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {access.WRITE | access.ASYNC})"))
+            self.stop_unless(self.op(f"call i32 @emu_race(ptr %ctx, {where}, i32 {kind})"))
 
     def ordered(self, what: int, a: str = "0", b: str = "0") -> None:
         """The thread meets others in a way that orders memory; `a` and `b` are i64."""

@@ -307,6 +307,8 @@ def test_a_kernel_is_not_stopped_where_nobody_asks(name):
             64,
             1,
         ),
+        ("st.global.u32 [%gt], 7; cp.async.ca.shared.global [%s], [%gt], 4;", 64, 1),
+        ("cp.async.ca.shared.global [%s], [%gt], 8, 0; cp.async.wait_all;", 64, 1),
     ],
 )
 def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, blocks):
@@ -314,6 +316,22 @@ def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, block
     for seed in (0, 1, 2):
         with pytest.warns(emulator.SameValueRace, match=r"^RACE_SAME_VALUE: in `k` .* write the same value to "):
             assert outcome(ptx, threads, blocks, seed) is None, (body, seed)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "st.global.u32 [%gt], %t; cp.async.ca.shared.global [%s], [%gt], 4;",
+        "st.global.u32 [%gt], %t; cp.async.ca.shared.global [%s], [%gt], 4; cp.async.wait_all;",
+        "st.global.u32 [%gt], 7; and.b32 %r1, %t, 4; cp.async.ca.shared.global [%s], [%gt], 4, %r1;",
+        "cp.async.ca.shared.global [%s], [%gt], 4; cp.async.ca.shared.global [%s], [%gt], 4;",
+        "cp.async.ca.shared.global [%s], [%gt], 4; st.shared.u32 [%s], 0;",
+    ],
+)
+def test_copies_of_two_values_or_from_two_instructions_are_a_race(body, seed):
+    fault = outcome(HEAD + body + "\nret;\n}\n", 64, 1, seed)
+    assert fault is not None and fault.kind == "race"
 
 
 @pytest.mark.parametrize("seed", [0, 1])

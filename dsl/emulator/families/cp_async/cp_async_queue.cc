@@ -44,6 +44,25 @@ void drop(CopyQueue &queue, u32 end) {
   queue.head = queue.count = queue.done = 0;
 }
 
+// The byte that a copy brings to an address of its destination.
+u8 byte_for(const CopyEntry &copy, u64 address) {
+  u64 offset = address - copy.destination;
+  return offset < copy.source_size ? ((const u8 *)copy.source)[offset] : 0;
+}
+
+// Whether each copy of a thread to an address brings this byte; where there is none, whether it is there.
+bool brings(Context *ctx, u32 tid, u64 address, u8 byte) {
+  const CopyQueue &queue = copies_of(ctx, tid);
+  bool has_any = false;
+  for (u32 i = queue.head; i < queue.count; ++i) {
+    const CopyEntry &one = queue.copies[i];
+    if (one.arrives || address - one.destination >= one.size) continue;
+    if (byte_for(one, address) != byte) return false;
+    has_any = true;
+  }
+  return has_any || *(const u8 *)address == byte;
+}
+
 }  // namespace
 
 extern "C" {
@@ -51,6 +70,15 @@ extern "C" {
 void emu_queue_copy(Context *ctx, u32 tid, u64 destination, u64 source, u32 size, u32 source_size) {
   CopyQueue &queue = copies_of(ctx, tid);
   add_entry(queue, &CopyQueue::copies) = {destination, source, size, source_size, queue.committed, false};
+}
+
+// Whether the last copy of a thread brings the same to some bytes as another thread's copies did or will.
+u32 emu_copies_alike(Context *ctx, u32 tid, u32 other_tid, u64 address, u32 size) {
+  const CopyQueue &queue = copies_of(ctx, tid);
+  const CopyEntry &last = queue.copies[queue.count - 1];
+  for (u64 at = address; at < address + size; ++at)
+    if (!brings(ctx, other_tid, at, byte_for(last, at))) return false;
+  return true;
 }
 
 void emu_queue_commit(Context *ctx, u32 tid) { ++copies_of(ctx, tid).committed; }

@@ -26,10 +26,10 @@ def copy(body, instr):
     target = checked(body, instr, body.address(destination), "shared", size.value)
     origin = body.address(source)
     check_source(body, instr, origin, source_bytes, size.value)
-    _report_accesses(body, instr, target, origin, source_bytes, size.value)
-    target = body.cast("ptrtoint", target, "ptr", "i64")
-    arguments = f"i64 {target}, i64 {origin}, i32 {size.value}, i32 {source_bytes}"
+    destination = body.cast("ptrtoint", target, "ptr", "i64")
+    arguments = f"i64 {destination}, i64 {origin}, i32 {size.value}, i32 {source_bytes}"
     body.do(f"call void @emu_queue_copy(ptr %ctx, i32 {body.threads['linear']}, {arguments})")
+    _report_accesses(body, instr, target, origin, source_bytes, size.value)
     return None
 
 
