@@ -299,8 +299,7 @@ class Mbarriers:
         owner: Any = self.order.owner(slot, address)
         waits = {who: wait.label for who, wait in one.waits.items() if wait.phase == one.phase - 1}
         if waits:
-            clocks = one.arrived.seen_by(owner.groups(scope.CLUSTER))
-            missed = one.turns.missed(owner.block, waits, clocks, owner.ctx.epoch, owner.threads)
+            missed = one.turns.missed(owner.block, waits, owner.ctx.epoch, owner.threads)
             if missed is not None:
                 self._lap(slot, Lap(thread, address, site, turns.WAIT, owner.block, missed, one.waits[missed].site))
         if (late := one.turns.late_bytes([(each.size_bytes, each.clock) for each in one.landed])) is not None:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsl.emulator.check.clocks import joined, later
+from dsl.emulator.check.clocks import later
 
 ARRIVAL, WAIT, BYTES, EARLY = 1, 2, 3, 4  # `detail` of a report: what is not in order
 
@@ -54,11 +54,11 @@ class Turns:
         self.sites: dict[tuple[int, int], int] = {}  # by (block, thread): of its last arrival
         self.expected: list[Expected] = []  # in this phase
         self.early: list[Expected] = []  # of these, those that no arrival comes after yet
-        self.issued: dict = {}  # a clock: what threads had seen when they began the copies that signal it
+        self.come: dict = {}  # a clock: what threads had seen when they arrived, or began the copies that signal it
 
     def issue(self, clock: dict) -> None:
         """A thread begins a copy."""
-        self.issued = later(clock, self.issued)
+        self.come = later(clock, self.come)
 
     def expect(self, expected: Expected, arrives: bool) -> None:
         """A thread expects bytes, and perhaps arrives with it."""
@@ -79,6 +79,7 @@ class Turns:
     def arrive(self, block: int, thread: int, label: int, site: int, clock: dict) -> tuple[int, int, int] | None:
         """An arrival; (block, thread, site) of one of the phase before that it need not come after."""
         n = len(clock[block]) // 2
+        self.come = later(clock, self.come)
         if self.early:
             self.early = [each for each in self.early if not each.is_before(clock)]
         for other, labels in self.before.items():
@@ -105,11 +106,11 @@ class Turns:
                 return block, first
         return None
 
-    def missed(self, block: int, waits: dict[int, int], arrived: dict, epoch: int, threads: int) -> int | None:
+    def missed(self, block: int, waits: dict[int, int], epoch: int, threads: int) -> int | None:
         """A thread of the block whose wait need not have returned when the phase ends: `waits` has their labels."""
         labels = np.zeros(threads, np.uint32)
         labels[list(waits)] = list(waits.values())
-        known = joined(arrived, self.issued).get(block)
+        known = self.come.get(block)
         seen = np.full(threads, epoch - 1, np.uint32)
         return _unseen(labels, seen if known is None else np.maximum(known[threads:], seen))
 

@@ -35,6 +35,12 @@ RINGS = {
     "a warp gives back twice": (
         (f"setp.eq.u32 %q, %t, 32; @%q {GIVE} @%q {GIVE}", 2), (f"bar.warp.sync -1; @%lead {GIVE}", 2), "ends a phase"),
 }  # fmt: skip
+# Warp 0 fills once, warp 1 gives back, relaxed, after {}.
+ONCE = f"""
+  @%one bra P; {{}} @%lead mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [empty]; bra E;
+P: mov.u32 %ph, 1; {WAIT.format("WE", "empty")} bar.warp.sync -1; @%lead mbarrier.arrive.shared.b64 _, [full];
+E:
+"""
 # Both warps arrive twice at an mbarrier of 2; {} orders the two phases.
 TWICE = "@%lead mbarrier.arrive.shared.b64 _, [full]; {} @%lead mbarrier.arrive.shared.b64 _, [full];"
 
@@ -56,6 +62,14 @@ def test_a_wait_that_may_miss_its_phase(machine, name, seed):
     assert fault is not None and fault.kind in ("mbarrier_lapped", "deadlock"), str(fault)
     assert seed or (fault.kind == "mbarrier_lapped" and text in str(fault)), str(fault)
     fault = outcome(machine, RING.replace("{gives}", right), 1, its_count, 96, seed)
+    assert fault is None, str(fault)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_relaxed_arrival_comes_after_the_wait_of_its_thread(machine, seed):
+    fault = outcome(machine, ONCE.replace("{}", ""), 1, 1, 64, seed)
+    assert fault is not None and fault.kind in ("mbarrier_lapped", "deadlock"), str(fault)
+    fault = outcome(machine, ONCE.replace("{}", f"mov.u32 %ph, 0; {WAIT.format('WF', 'full')}"), 1, 1, 64, seed)
     assert fault is None, str(fault)
 
 
