@@ -29,18 +29,22 @@ u32 below(const u32 *labels, u32 label) {
   return __builtin_bit_cast(u32, __builtin_convertvector(*(const Labels *)labels < label, Flags));
 }
 
-// The lanes of an entry that a thread has not seen the end of: those not ordered before it.
-[[gnu::always_inline]] inline u32 unseen(Context *ctx, u32 tid, Kept other) {
-  bool only_read = !(other.kind() & WRITE);  // then the order of execution is enough
+// The lanes of an entry that a thread has not seen the end of: those not ordered before it. `only_came`: in the order of
+// execution, which is enough where they read.
+[[gnu::always_inline]] inline u32 unseen(Context *ctx, u32 tid, Kept other, bool only_came) {
   if (other.block() != ctx->block) {
     if (!(ctx->order_kinds & orders::BLOCKS)) return other.lanes;
-    u64 place = other.place() | (u64)only_read << 63;
+    u64 place = other.place() | (u64)only_came << 63;
     return emu_order(ctx, ORDER_ACROSS, tid, place, other.label_and_lanes(other.lanes));
   }
   if (other.label < ctx->epoch) return 0;
   if (!(ctx->order_kinds & orders::THREADS)) return other.lanes;
-  const u32 *known = ctx->known + (2ul * tid + only_read) * ctx->threads;
+  const u32 *known = ctx->known + (2ul * tid + only_came) * ctx->threads;
   return other.lanes & below(known + 32 * other.warp(), other.label);
+}
+
+[[gnu::always_inline]] inline u32 unseen(Context *ctx, u32 tid, Kept other) {
+  return unseen(ctx, tid, other, !(other.kind() & WRITE));
 }
 
 // Whether what races with an access of kind `other`, that is ordered before one of kind `mine`, races with it too.
@@ -126,6 +130,25 @@ bool is_copied_alike(const Own &own, const Kept &other, u32 lanes, u64 address) 
   return true;
 }
 
+// Whether an entry is an ordinary read that has ended.
+bool is_plain_read(const Kept &kept) { return !(kept.kind() & (WRITE | STRONG | ASYNC)); }
+
+// Whether a write comes after reads of what it overwrites, from the i-th entry of a cell on, and so after that too. A
+// read that is kept beside an ordinary write comes after that one, else the write would have taken its place. A tensor
+// core reads so what is written over once its commit is waited for, by threads that have not heard of who wrote it.
+bool is_after_a_read(const Own &own, Cell *cell, u32 i) {
+  for (; i < cell->count; ++i)
+    if (const Kept other(*entry_of(own.ctx, cell, i)); is_plain_read(other) && !unseen(own.ctx, own.tid, other))
+      return true;
+  return false;
+}
+
+// Whether two accesses are writes, the one kept an ordinary one that comes first in the order of execution alone.
+bool is_overwritten(const Own &own, const Kept &other) {
+  bool are_writes = own.kind & WRITE && (other.kind() & (WRITE | STRONG | ASYNC)) == WRITE;
+  return are_writes && !unseen(own.ctx, own.tid, other, true);
+}
+
 enum Verdict { RACES, FINE, ORDERED };
 
 // Whether two bulk stores of a block write one place. In examples of NVIDIA a lane of each warp stores the same tile,
@@ -164,6 +187,7 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
   Context *ctx = own.ctx;
   u32 label = own.kind & ASYNC ? PENDING : label_of(ctx, own.tid);
   CellEntry *merged = nullptr;
+  bool read_before = false;                 // an access that comes after an ordinary read
   u32 alike = 0, alike_mine = 0, last = 0;  // entries of its kind, how many are of its block; the last one
   for (u32 i = 0, count; i < (count = cell->count);) {
     CellEntry *entry = entry_of(ctx, cell, i);
@@ -181,6 +205,9 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
     } else if (other.place() == own.place && is_queued(own.kind & other.kind())) lanes &= ~own.bit;
     if (own.stale && other.kind() & WRITE) lanes = other.lanes;
     bool ordered = !lanes;
+    read_before |= ordered && is_plain_read(other);
+    if (lanes && is_overwritten(own, other) && (read_before |= is_after_a_read(own, cell, i)))
+      ordered = true, lanes = 0;
     if (lanes && (own.kind | other.kind()) & WRITE) {
       Verdict verdict = judge(Own(own), other, lanes, address);  // a copy, so that `own` needs no memory until here
       if (verdict == RACES) return false;

@@ -318,6 +318,27 @@ def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, block
             assert outcome(ptx, threads, blocks, seed) is None, (body, seed)
 
 
+# Lane 1 writes, lane 0 hears of it, and lane 2 hears of lane 0 by elect.sync, which gives no order of memory.
+RELAYED = """
+  setp.eq.u32 %p, %t, 1; @%p st.shared.u32 [%s], 5;
+  setp.lt.u32 %p, %t, 2; @!%p bra A; bar.warp.sync 3; {first}
+A: setp.eq.u32 %p, %t, 1; @%p bra E; setp.gt.u32 %p, %t, 2; @%p bra E; elect.sync %r4|%q, 5;
+  @%first bra E; {last}
+E: ret;
+}}
+"""
+READS = "@%first ld.shared.u32 %r3, [%s]; @%first st.global.u32 [%g], %r3;"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_write_after_a_read_comes_after_what_that_read(seed):
+    overwrites = "st.shared.u32 [%s], 6;"
+    assert outcome(HEAD + RELAYED.format(first=READS, last=overwrites), 32, 1, seed) is None
+    for first, last in [("", overwrites), (READS, "ld.shared.u32 %r5, [%s]; st.global.u32 [%g+4], %r5;")]:
+        fault = outcome(HEAD + RELAYED.format(first=first, last=last), 32, 1, seed)
+        assert fault is not None and fault.kind == "race", (first, last)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(
     "body",
