@@ -143,6 +143,25 @@ bool is_after_a_read(const Own &own, Cell *cell, u32 i) {
   return false;
 }
 
+// Whether a tensor core makes accesses of both kinds: those of one thread in the order in which it issued them.
+[[gnu::always_inline]] inline bool is_queued(u32 both) { return (both & (ASYNC | QUEUED)) == (ASYNC | QUEUED); }
+
+// Whether a warp of a block wrote to an address of its own shared or tensor memory. A warp reaches no other tensor
+// memory, and a tensor core by another block's operation is not one.
+bool is_of_writer(const Own &own, const Kept &write, u64 address) {
+  if (own.in_tensor_memory) return !(write.kind() & QUEUED);
+  const Context *owner = owner_of(own.ctx, address);
+  return owner && owner->block == write.block();
+}
+
+// Whether the tensor core of the pair's other block uses what a thread of that block wrote, which the thread of the
+// operation knows to have come so far. Nothing else reads another block's shared memory by the async proxy.
+bool is_used_where_written(const Own &own, const Kept &write, u64 address) {
+  if (own.kind != ASYNC && !(own.in_tensor_memory && is_queued(own.kind))) return false;
+  if (write.block() == own.ctx->block || !is_of_writer(own, write, address)) return false;
+  return !unseen(own.ctx, own.tid, write, true);
+}
+
 // Whether two accesses are writes, the one kept an ordinary one that comes first in the order of execution alone.
 bool is_overwritten(const Own &own, const Kept &other) {
   bool are_writes = own.kind & WRITE && (other.kind() & (WRITE | STRONG | ASYNC)) == WRITE;
@@ -179,9 +198,6 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
   return RACES;
 }
 
-// Whether a tensor core makes accesses of both kinds: those of one thread in the order in which it issued them.
-[[gnu::always_inline]] inline bool is_queued(u32 both) { return (both & (ASYNC | QUEUED)) == (ASYNC | QUEUED); }
-
 // Keep an access in one cell; false after a fault, where it races with one of those kept.
 [[gnu::always_inline]] inline bool touch(const Own &own, Cell *cell, u64 address) {
   Context *ctx = own.ctx;
@@ -206,8 +222,9 @@ bool are_bulk_stores(const Own &own, const Kept &other) {
     if (own.stale && other.kind() & WRITE) lanes = other.lanes;
     bool ordered = !lanes;
     read_before |= ordered && is_plain_read(other);
-    if (lanes && is_overwritten(own, other) && (read_before |= is_after_a_read(own, cell, i)))
-      ordered = true, lanes = 0;
+    if (lanes && is_overwritten(own, other) && (read_before |= is_after_a_read(own, cell, i))) lanes = 0;
+    if (lanes && is_used_where_written(own, other, address)) lanes = 0;
+    ordered |= !lanes;
     if (lanes && (own.kind | other.kind()) & WRITE) {
       Verdict verdict = judge(Own(own), other, lanes, address);  // a copy, so that `own` needs no memory until here
       if (verdict == RACES) return false;

@@ -125,6 +125,37 @@ RIGHT = {
 }  # fmt: skip
 
 
+# In a pair a thread of the second block writes an operand there and arrives for the product in the first.
+NO_BARRIER = "or.b32 %i, %t, %rank; setp.ne.u32 %p, %i, 0; @%p bra WAIT;"
+HANDED_OVER = f"""setp.ne.u32 %p, %t, 0; @%p bra WAIT; setp.eq.u32 %p, %rank, 0; @%p bra LEAD;
+st.shared.b32 [%s+{FIRST}], 0; {PROXY} mapa.shared::cluster.u32 %i, %s, 0; mbarrier.arrive{{scope}}.shared::cluster.b64 _, [%i+16];
+bra WAIT; LEAD: {{wait}}"""
+HEARS = "W: mbarrier.try_wait.parity.shared::cta.b64 %p, [smem+16], 0; @!%p bra W;"
+
+
+def fault_of_pair(scope: str, wait: str, seed: int):
+    init = "mbarrier.init.shared::cta.b64 [smem], 1;"
+    text = program.ptx(MMA.replace("::1", "::2"), COLUMNS, 2)
+    assert init in text and NO_BARRIER in text
+    text = text.replace(init, f"{init} mbarrier.init.shared::cta.b64 [smem+16], 1;")
+    text = text.replace(NO_BARRIER, HANDED_OVER.format(scope=scope, wait=wait))
+    images, cells = [np.ones(4096 * 2, np.float16).tobytes()] * 2, np.zeros((2, 128, COLUMNS))
+    try:
+        program.run(MMA, cells, images, A, B, instruction(256, 64), checks=("race",), seed=seed, text=text)
+    except emulator.Fault as found:
+        return found
+    return None
+
+
+@pytest.mark.parametrize("seed", (0, 7))
+def test_an_operand_that_the_other_block_of_a_pair_wrote(seed):
+    for scope in ("", ".release.cluster"):
+        assert fault_of_pair(scope, HEARS, seed) is None
+    for scope, wait in [("", ""), (".release.cta", HEARS), (".relaxed.cluster", HEARS)]:
+        found = fault_of_pair(scope, wait, seed)
+        assert found is not None and found.kind == "race", (scope, str(found))
+
+
 def fault(changes, seed: int = 0):
     text = program.ptx(MMA, COLUMNS)
     for old, new in changes:
