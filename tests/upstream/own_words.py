@@ -14,8 +14,11 @@ _COUNT_OF_NONE = re.compile(
     r"\b(?:0|no|without|zero)\s+(?:fail\w*|mismatch\w*|wrong|incorrect)|\b(?:fail\w*|mismatch\w*)\s*[:=]\s*0\b(?!\.)",
     re.IGNORECASE,
 )
+# what torch's profiler logs where there is no GPU
+_LOG = re.compile(r"^[A-Z]+:\d{4}-\d\d-\d\d [\d:]+ \d+:\d+ DeviceProperties\.cpp:\d+\] gpuGetDeviceCount failed")
 
 
 def failure_in(output: str) -> str:
     """The first line of `output` that reports a failure; empty if there is none."""
-    return next((line.strip() for line in output.splitlines() if _FAILURE.search(_COUNT_OF_NONE.sub("", line))), "")
+    lines = (line for line in output.splitlines() if not _LOG.match(line))
+    return next((line.strip() for line in lines if _FAILURE.search(_COUNT_OF_NONE.sub("", line))), "")

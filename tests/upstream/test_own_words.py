@@ -41,6 +41,7 @@ def test_a_reported_failure_is_seen(line):
         "max_err=2.24e-08",
         "Results verified successfully!",
         "errors: 0",
+        "ERROR:2026-11-30 12:22:48 29455:29455 DeviceProperties.cpp:56] gpuGetDeviceCount failed with code 500",
     ],
 )
 def test_success_is_not_taken_for_failure(line):

@@ -15,8 +15,8 @@ ORDERINGS = (
         source="9.7.16.10.9.1 tcgen05.mma, 9.7.16.10.9.2 tcgen05.mma with scales, 9.7.16.9.2 tcgen05.cp: they are "
         "asynchronous; two operations of one thread are pipelined if the table of 9.7.16.6 has the pair",
         differs="kinder: mma, cp of one thread are in order whatever the pair, as NVIDIA's block-scaled kernels and "
-        "Triton's rely on it. What threads of a pair's other block wrote to their own shared or tensor memory needs no "
-        "scope `.cluster` where their arrival names none, as NVIDIA's pipelines have it: the tensor core there uses it",
+        "Triton's rely on it. Writes of a pair's other block to its own shared or tensor memory need no "
+        "scope `.cluster` where their arrival names none, as NVIDIA's pipelines have it: the tensor core there uses them",
         kinds=BY_BULK,
         proxy="async",
         spaces=_SHARED,
