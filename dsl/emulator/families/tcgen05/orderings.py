@@ -16,7 +16,8 @@ ORDERINGS = (
         "asynchronous; two operations of one thread are pipelined if the table of 9.7.16.6 has the pair",
         differs="kinder: mma, cp of one thread are in order whatever the pair, as NVIDIA's block-scaled kernels and "
         "Triton's rely on it. Writes of a pair's other block to its own shared or tensor memory need no "
-        "scope `.cluster` where their arrival names none, as NVIDIA's pipelines have it: the tensor core there uses them",
+        "scope `.cluster` where their arrival names none, as NVIDIA's pipelines have it: the tensor core there uses "
+        "them",
         kinds=BY_BULK,
         proxy="async",
         spaces=_SHARED,
