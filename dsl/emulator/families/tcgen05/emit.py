@@ -143,10 +143,11 @@ def _area(body) -> str:
 
 def multiply(body, instr):
     """tcgen05.mma [d], a or [a], b, idesc, {lanes that stay}, or [scales of a], [scales of b]; enable-input-d, and
-    the power of two that divides D."""
+    the power of two that divides D; of .ws the mask of columns."""
     d, a, b, idesc, *rest = instr.operands
     form = tcgen05.MMA | next(_KINDS[each] for each in instr.mods if each in _KINDS) << tcgen05.KIND_SHIFT
     form |= tcgen05.A_IN_TENSOR_MEMORY * isinstance(a, Addr)
+    form |= tcgen05.STATIONARY * ("ws" in instr.mods)
     form |= tcgen05.BLOCK_16 * (not {"block16", "scale_vec::4X"}.isdisjoint(instr.mods))
     op = _op(body, instr, form)
     _put(body, op, TensorOp.d, _address(body, d))
@@ -159,9 +160,11 @@ def multiply(body, instr):
     lanes = rest.pop(0).items if isinstance(rest[0], Vec) else ()
     for i in range(8):
         _put(body, op, TensorOp.kept_lanes, body.read(lanes[i], 32) if i < len(lanes) else "0", index=i)
-    accumulates, *scale = rest
+    accumulates, *last = rest
+    mask, scale = (last, []) if "ws" in instr.mods else ([], last)
     _put(body, op, TensorOp.accumulates, body.cast("zext", body.read(accumulates, 1), "i1", "i32"))
     _put(body, op, TensorOp.scale_d, str(scale[0].value) if scale else "0")
+    _put(body, op, TensorOp.zero_columns, body.read(mask[0], 64) if mask else "0", "i64")
     _issue(body, instr, op)
 
 

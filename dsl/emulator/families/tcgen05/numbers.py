@@ -52,6 +52,7 @@ class TensorOp(ctypes.Structure):
         ("a", _u64),  # a matrix descriptor, or an address in tensor memory
         ("b", _u64),  # a matrix descriptor
         ("barrier", _u64),  # of a commit, in shared::cluster
+        ("zero_columns", _u64),  # of a mma.ws: the descriptor of its mask
         ("form", _u32),
         ("number", _u32),  # counted from 1 in its block
         ("thread", _u32),
@@ -73,7 +74,7 @@ class tcgen05:
     MMA, CP, COMMIT = range(3)
     KIND_SHIFT = 4
     F16, TF32, F8F6F4, I8, MXF8F6F4, MXF4, MXF4NVF4 = range(7)
-    PAIR, A_IN_TENSOR_MEMORY, WITHOUT_MASK = 1 << 8, 1 << 9, 1 << 10
+    PAIR, A_IN_TENSOR_MEMORY, STATIONARY = 1 << 8, 1 << 9, 1 << 10  # the last: of a mma.ws
     BLOCK_16 = 1 << 11  # of a scaled kind: a scale for 16 elements, not for 32
     SHAPE_SHIFT = 12
     CP_128X256B, CP_4X256B, CP_128X128B, CP_64X128B_02_13, CP_64X128B_01_23, CP_32X128B = range(6)
@@ -116,5 +117,5 @@ class tensor_fault:
     (
         DIFFERS, BAD_COLUMNS, MORE_COLUMNS, NO_COLUMNS, RELINQUISHED, NOT_ALLOCATED, NOT_ITS_ALLOCATION,
         OTHER_QUARTER, HALF_QUARTER, STILL_USED, NO_PEER, BAD_INSTRUCTION, BAD_MATRIX, MATRIX_OUTSIDE,
-        LANE_OF_D, NOT_FREED, NEVER_WRITTEN, OTHER_GROUP,
-    ) = range(70, 88)  # fmt: skip
+        LANE_OF_D, NOT_FREED, NEVER_WRITTEN, OTHER_GROUP, ZERO_COLUMNS,
+    ) = range(70, 89)  # fmt: skip

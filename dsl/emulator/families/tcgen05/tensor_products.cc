@@ -25,11 +25,14 @@ struct Product {
   const TensorOp &op;
   u32 kind = op.form >> KIND_SHIFT & 15;
   bool pair = op.form & PAIR, scaled = kind >= MXF8F6F4, packed = kind >= MXF4;
-  bool in_tensor_memory = op.form & A_IN_TENSOR_MEMORY;
+  bool in_tensor_memory = op.form & A_IN_TENSOR_MEMORY, stationary = op.form & STATIONARY;
   u32 blocks = pair ? 2 : 1;
   u32 m = scaled ? field(27, 3) * 128 : field(24, 31) * 16, n = field(17, 63) * 8;
-  u32 rows = m / blocks;                              // of A and D in a block
-  u32 halves = pair && m == 128 ? 2 : 1;              // of the columns of D, on lanes 64 further
+  u32 rows = m / blocks;  // of A and D in a block
+  // D's columns are in so many parts, each on lanes further on (layouts B, E, G); or each second 16 lanes are D's (F).
+  u32 parts = (stationary || pair) && rows <= LANES_A_BLOCK && rows ? LANES_A_BLOCK / rows : 1;
+  bool skips_lanes = !pair && !stationary && m == 64;
+  u32 width = n / parts, lanes_a_part = LANES_A_BLOCK / parts;
   u32 size = kind == F16 ? 2 : kind == TF32 ? 4 : 1;  // of an element of A or B in memory, in bytes
   TensorPlace d{op.d}, a{(u32)op.a};
   // of each row of A or B along K; none where there are no scales
@@ -41,7 +44,7 @@ struct Product {
   Context *block(u32 c) const { return pair && (ctx->cluster_rank & 1) != c ? peer_of(ctx) : ctx; }
 
   // The lane of a row of a block. PTX ISA 9.7.16.10.5
-  u32 lane(u32 row, u32 start) const { return !pair && m == 64 ? row % 16 + row / 16 * 32 + start : row; }
+  u32 lane(u32 row, u32 start) const { return skips_lanes ? row % 16 + row / 16 * 32 + start : row; }
 
   u32 wrong_type(u32 bit) const {
     const u32 type = field(bit, 7);
@@ -61,12 +64,16 @@ struct Product {
   bool is_scale_type() const { return field(23, 1) ? !(op.form & BLOCK_16) || kind == MXF4NVF4 : kind == MXF4NVF4; }
 
   // The lane of the scales of a row of B: in the 2 x 2 layout of a pair each half of the columns has its own.
-  u32 lane_of_b(u32 row) const { return row % (n / halves) % SCALED_ROWS + 64 * (row / (n / halves)); }
-  u32 column_of_b(u32 row) const { return row % (n / halves) / SCALED_ROWS; }
+  u32 lane_of_b(u32 row) const { return row % width % SCALED_ROWS + lanes_a_part * (row / width); }
+  u32 column_of_b(u32 row) const { return row % width / SCALED_ROWS; }
 
-  bool is_shape() const { return m == 128 || (pair ? m == 256 : m == 64 && !scaled); }
+  bool is_shape() const {
+    if (pair) return m == 128 || m == 256;
+    return m == 128 || (m == 64 && !scaled) || (m == 32 && stationary);
+  }
 
   bool is_width() const {
+    if (stationary) return n == 64 || n == 128 || n == 256;
     const u32 step = pair ? 16 : 8;
     if (n < step || n > MOST_COLUMNS || n % step) return false;
     if (kind == I8) return pair ? n % 32 == 0 : n % 16 == 0 || n == 8 || n == 24;
@@ -160,10 +167,12 @@ void read_matrix(const Product &p, const Context *block, u64 bits, u32 rows, boo
   });
 }
 
-void read_a(const Product &p, const Context *block, u8 *out) {
+// What the columns of a part of D are made of: in tensor memory each part has its own copy. PTX ISA 9.7.16.10.5
+void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
   if (!p.in_tensor_memory) return read_matrix(p, block, p.op.a, p.rows, p.field(15, 1), kind_of(p, 7), out);
   for (u32 row = 0; row < p.rows; ++row)
-    __builtin_memcpy(out + row * ROW_BYTES, cells_of(block, p.lane(row, p.a.lane()), p.a.column()), ROW_BYTES);
+    __builtin_memcpy(out + row * ROW_BYTES,
+                     cells_of(block, p.lane(row, p.a.lane()) + part * p.lanes_a_part, p.a.column()), ROW_BYTES);
 }
 
 // The scales of rows of A or of B in a block, `p.scales` bytes each. PTX ISA 9.7.16.10.7
@@ -197,14 +206,30 @@ void read_b(const Product &p, u8 *out) {
 
 // `move(place, cells, count)` for the columns of D that lie side by side: their place in a plane, and in tensor memory.
 template <class Move> void each_part_of_d(const Product &p, u32 c, float *plane, Move move) {
-  const u32 width = p.n / p.halves;
   const Context *block = p.block(c);
   for (u32 row = 0; row < p.rows; ++row)
-    for (u32 half = 0; half < p.halves; ++half) {
-      const u32 lane = p.lane(row, p.d.lane()) + 64 * half;
+    for (u32 part = 0; part < p.parts; ++part) {
+      const u32 lane = p.lane(row, p.d.lane()) + part * p.lanes_a_part;
       const bool stays = p.op.kept_lanes[(LANES_A_BLOCK * c + lane) / 32] >> lane % 32 & 1;
-      if (!stays) move(plane + row * p.n + half * width, cells_of(block, lane, p.d.column()), width);
+      if (!stays) move(plane + row * p.n + part * p.width, cells_of(block, lane, p.d.column()), p.width);
     }
+}
+
+// One block's rows of D, in parts of the columns where A has a copy for each.
+void multiply_rows(const Product &p, const Context *block, const u8 *raw_b, bool is_half, float *d) {
+  alignas(64) u8 raw_a[MOST_ROWS * ROW_BYTES];
+  u8 scales_a[MOST_ROWS * 4], scales_b[MOST_COLUMNS * 4];
+  const u32 parts = p.in_tensor_memory ? p.parts : 1, width = p.n / parts;
+  if (p.scaled) read_scales_of_a(p, block, scales_a), read_scales_of_b(p, block, scales_b);
+  for (u32 part = 0; part < parts; ++part) {
+    const u32 first = part * width;
+    read_a(p, block, part, raw_a);
+    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0},
+        b{raw_b + first * ROW_BYTES, width, kind_of(p, 10), p.field(14, 1) != 0};
+    const Scales scales{scales_a, scales_b + first * p.scales, p.scales, !p.field(23, 1)};
+    if (p.scaled) emu_multiply_scaled(a, b, scales, {d + first, p.n});
+    else emu_multiply(a, b, {d + first, p.n}, {25, is_half, p.field(3, 1) != 0, p.op.scale_d});
+  }
 }
 
 constexpr u32 columns_for(u32 rows) { return (rows + SCALED_ROWS - 1) / SCALED_ROWS; }
@@ -218,10 +243,11 @@ bool is_product_right(Context *ctx, const TensorOp &op) {
   };
   if (const u32 field = p.wrong_field(); field != p.NO_FIELD) return fault(BAD_INSTRUCTION, op.idesc, field);
   const u32 lane = p.d.lane();
-  if (lane && (p.pair || p.m != 64 || lane != 16)) return fault(LANE_OF_D, op.d, p.m);
-  if (!are_allocated(p, op.d, p.n / p.halves)) return false;
+  if (lane && (!p.skips_lanes || lane != 16)) return fault(LANE_OF_D, op.d, p.m);
+  if (op.zero_columns) return fault(ZERO_COLUMNS, op.zero_columns);
+  if (!are_allocated(p, op.d, p.width)) return false;
   if (p.scaled && !are_allocated(p, scale_place(op.scale_a).bits, columns_for(p.rows))) return false;
-  if (p.scaled && !are_allocated(p, scale_place(op.scale_b).bits, columns_for(p.n / p.halves))) return false;
+  if (p.scaled && !are_allocated(p, scale_place(op.scale_b).bits, columns_for(p.width))) return false;
   if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, ROW_BYTES / 4)
                          : !is_matrix_right(p, op.a, p.rows, p.field(15, 1)))
     return false;
@@ -230,13 +256,11 @@ bool is_product_right(Context *ctx, const TensorOp &op) {
 
 void multiply(Context *ctx, const TensorOp &op) {
   const Product p{ctx, op};
-  alignas(64) u8 raw_a[MOST_ROWS * ROW_BYTES], raw_b[MOST_COLUMNS * ROW_BYTES];
+  alignas(64) u8 raw_b[MOST_COLUMNS * ROW_BYTES];
   alignas(64) float d[MOST_ROWS * MOST_COLUMNS];
-  u8 scales_a[MOST_ROWS * 4], scales_b[MOST_COLUMNS * 4];
   const bool halves = !p.scaled && p.kind != I8 && p.field(4, 3) == 0;
   read_b(p, raw_b);
   for (u32 c = 0; c < p.blocks; ++c) {
-    read_a(p, p.block(c), raw_a);
     __builtin_memset(d, 0, sizeof(float) * p.rows * p.n);
     if (op.accumulates)
       each_part_of_d(p, c, d, [&](float *place, const u32 *cells, u32 count) {
@@ -244,13 +268,7 @@ void multiply(Context *ctx, const TensorOp &op) {
           if (halves) place[i] = (float)as<_Float16>((u16)cells[i]);
           else __builtin_memcpy(place + i, cells + i, 4);
       });
-    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0},
-        b{raw_b, p.n, kind_of(p, 10), p.field(14, 1) != 0};
-    if (p.scaled) {
-      read_scales_of_a(p, p.block(c), scales_a);
-      read_scales_of_b(p, p.block(c), scales_b);
-      emu_multiply_scaled(a, b, {scales_a, scales_b, p.scales, !p.field(23, 1)}, {d, p.n});
-    } else emu_multiply(a, b, {d, p.n}, {25, halves, p.field(3, 1) != 0, op.scale_d});
+    multiply_rows(p, p.block(c), raw_b, halves, d);
     each_part_of_d(p, c, d, [&](const float *place, u32 *cells, u32 count) {
       for (u32 i = 0; i < count; ++i)
         if (halves) cells[i] = half_bits(Two(place[i])) & 0xFFFF;
@@ -268,14 +286,14 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
   auto lanes = [&](Context *block, TensorPlace at, u32 first, u32 count, const u32 *kept) {
     for (u32 group = 0; group < LANES_A_BLOCK / GROUP; ++group) {
       const u32 bits = kept ? kept[group / 2] >> group % 2 * GROUP & 0xFFFF : 0;
-      const bool used = p.rows == 64 && !p.pair ? group % 2 == at.lane() / GROUP : group * GROUP - first < p.rows;
+      const bool used = p.skips_lanes ? group % 2 == at.lane() / GROUP : group * GROUP - first < p.rows;
       if (used && bits != 0xFFFF && !touches.tensor(block, group, at.column(), count, kept)) return false;
     }
     return true;
   };
-  auto scales = [&](Context *block, u32 address, u32 rows, u32 halves) {
+  auto scales = [&](Context *block, u32 address, u32 rows, u32 parts) {
     const TensorPlace place = scale_place(address);
-    for (u32 group = 0; group < 2 * halves; ++group) {
+    for (u32 group = 0; group < 2 * parts; ++group) {
       const u32 before = group % 2 * GROUP;  // rows on the lanes before it
       const u32 count = rows > before ? columns_for(rows - before) : 0;
       if (count && !touches.tensor(block, group % 2 + group / 2 * 4, place.column(), count, false)) return false;
@@ -286,11 +304,13 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
     Context *block = p.block(c);
     if (!matrix(block, op.b, p.n / p.blocks, p.field(16, 1))) return false;
     if (!p.in_tensor_memory && !matrix(block, op.a, p.rows, p.field(15, 1))) return false;
-    if (p.in_tensor_memory && !lanes(block, p.a, 0, ROW_BYTES / 4, nullptr)) return false;
     if (p.scaled && !scales(block, op.scale_a, p.rows, 1)) return false;
-    if (p.scaled && !scales(block, op.scale_b, p.n / p.halves, p.halves)) return false;
-    for (u32 half = 0; half < p.halves; ++half)
-      if (!lanes(block, p.d, 64 * half, p.n / p.halves, op.kept_lanes + 4 * c)) return false;
+    if (p.scaled && !scales(block, op.scale_b, p.width, p.parts)) return false;
+    for (u32 part = 0; part < p.parts; ++part) {
+      const u32 first = part * p.lanes_a_part;
+      if (p.in_tensor_memory && !lanes(block, p.a, first, ROW_BYTES / 4, nullptr)) return false;
+      if (!lanes(block, p.d, first, p.width, op.kept_lanes + 4 * c)) return false;
+    }
   }
   return true;
 }

@@ -300,6 +300,13 @@ def _lane_of_d(launch, instr):
     )
 
 
+def _zero_columns(launch, instr):
+    return (
+        f"the mask of columns that count as zero, 0x{launch.ctx.address:016x}, is not emulated",
+        "leave the operand out, or give a descriptor of 0, and let B have zeros there",
+    )
+
+
 def _not_freed(launch, instr):
     return (
         f"the block ends and has not freed the {launch.ctx.address} columns that it allocated here",
@@ -318,6 +325,7 @@ def _other_group(launch, instr):
 ILLEGAL = {
     tensor_fault.OTHER_GROUP: _other_group,
     tensor_fault.NOT_FREED: _not_freed,
+    tensor_fault.ZERO_COLUMNS: _zero_columns,
     tensor_fault.DIFFERS: _differs,
     tensor_fault.BAD_COLUMNS: _bad_columns,
     tensor_fault.MORE_COLUMNS: _more_columns,

@@ -49,6 +49,7 @@ class Case:
     adds: bool = True
     scale_d: int | None = None
     kept: tuple[int, ...] = ()  # lanes that stay, in words
+    stationary: bool = False  # .ws
     saturates: bool = False
     floats: bool = False  # any finite numbers, not small integers
     seed: int = 0
@@ -86,7 +87,7 @@ class Case:
         before += f" add.u32 %d, %d, {self.lane << 16}; add.u32 %i, %d, {self.n};"
         a = "[%i]" if self.a_is_in_tensor_memory else "%da"
         last = "" if self.scale_d is None else f", {self.scale_d}"
-        name = f"tcgen05.mma.cta_group::{self.blocks}.kind::{kind}"
+        name = f"tcgen05.mma{'.ws' * self.stationary}.cta_group::{self.blocks}.kind::{kind}"
         return f"{before}\n{name} [%d], {a}, %db, %idesc{mask}, %adds{last};\nsub.u32 %d, %d, {self.lane << 16};"
 
 
@@ -96,6 +97,9 @@ def place_of_d(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if case.blocks == 2 and case.m == 128:  # layout B
         half = case.n // 2
         return row // 64, row % 64 + column // half * 64, column % half
+    if case.stationary:  # layouts G, E, D
+        width = case.n * case.m // LANES
+        return 0 * row, row + column // width * case.m, column % width
     if case.m == 64:  # layout F
         return 0 * row, row % 16 + row // 16 * 32 + case.lane, column
     return row // LANES, row % LANES, column  # layouts D and A
@@ -153,11 +157,10 @@ def images(case: Case, stream: np.random.Generator, a: np.ndarray, b: np.ndarray
 
 
 def put_a(case: Case, cells: np.ndarray, a: np.ndarray) -> None:
-    """The rows of A in the lanes of the rows of D; with layout B in both halves of the lanes. PTX ISA 9.7.16.10.5"""
+    """The rows of A in the lanes of the rows of D, once for each part of the columns of D. PTX ISA 9.7.16.10.5"""
     words = in_tensor_memory(a, case.a)
-    block, lane, _ = (each[:, 0] for each in place_of_d(case))
-    for further in (0, 64) if case.blocks == 2 and case.m == 128 else (0,):
-        cells[block, lane + further, case.n : case.n + 8] = words
+    block, lane, _ = place_of_d(case)
+    cells[block, lane, case.n : case.n + 8] = words[:, None]
 
 
 def check(case: Case) -> None:

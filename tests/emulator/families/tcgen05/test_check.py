@@ -15,6 +15,7 @@ from tests.emulator.families.tcgen05.program import FIRST, descriptor, instructi
 
 COLUMNS = 64
 MMA = "tcgen05.mma.cta_group::1.kind::f16 [%d], %da, %db, %idesc, %adds;"
+STATIONARY = MMA.replace("mma", "mma.ws")
 COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%s];"
 WAIT = "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p, [smem], 0; @!%p bra WAIT;"
 STORE = "tcgen05.st.sync.aligned.32x32b.x8.b32 [%i], {%v0, %v1, %v2, %v3, %v4, %v5, %v6, %v7};"
@@ -101,6 +102,15 @@ WRONG = {
     "a matrix descriptor of wgmma": (
         [(MMA, f"and.b64 %da, %da, {~(7 << 46) & (1 << 64) - 1}; {MMA}")], "ILLEGAL", "0 there is a descriptor of wgmma"),
     "a swizzle that there is not": ([(MMA, f"or.b64 %da, %da, {3 << 61}; {MMA}")], "ILLEGAL", "bits 61-63, the swizzle"),
+    "a height that there is with .ws alone": (
+        [(MMA, f"xor.b32 %idesc, %idesc, {10 << 24}; {MMA}")], "ILLEGAL", "(M is 32)"),
+    "a width that .ws has not": (
+        [(MMA, f"xor.b32 %idesc, %idesc, {12 << 17}; {STATIONARY}")], "ILLEGAL", "(N is 32)"),
+    "a mask of columns": (
+        [(MMA, f"mov.b64 %g, 0x8000000000; {STATIONARY.replace(';', ', %g;')}")], "ILLEGAL",
+        "the mask of columns that count as zero, 0x0000008000000000, is not emulated"),
+    "D of .ws past the allocation": (
+        [(MMA, f"xor.b32 %idesc, %idesc, {(8 ^ 32) << 17}; {STATIONARY}")], "ILLEGAL", "column 64 is not allocated"),
     "a matrix outside of shared memory": (
         [(MMA, f"or.b64 %db, %db, 0x3000; {MMA}")], "ILLEGAL", "which has 98304 bytes"),
     "an mbarrier invalidated while a commit may arrive there": (
@@ -116,6 +126,9 @@ RIGHT = {
     "a load that is read needs no wait": [(LOADED, "")],
     "a relaxed wait and a fence": [(".try_wait.parity", ".try_wait.parity.relaxed.cta")],
     "no fences where the wait acquires": [(AFTER, "mov.u32 %c, 0;"), (BARRIER, "bar.sync 0;")],
+    "stationary products, and a mask of no columns": [
+        (MMA, f"{STATIONARY}\nmov.b64 %g, 0; {STATIONARY.replace(';', ', %g;')}"),
+    ],
     "two products in order": [(MMA, f"{MMA}\n{MMA}")],
     "a store after the load was waited for": [(LOADED, f"{LOADED}\n{STORE}\n{STORED}")],
     "an mbarrier invalidated after the wait for a later commit": [

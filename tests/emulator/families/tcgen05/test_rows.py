@@ -19,7 +19,7 @@ from tests.emulator.conftest import HEADER_100, use
 from tests.emulator.families.tcgen05 import instructions as syntax
 
 # of sm_100a, and refused by name
-REFUSED = {"mma.ws": 272, "mma.sp": 512, "mma.ws.sp": 272, "shift": 2, "mma .ashift": 72}
+REFUSED = {"mma.sp": 512, "mma.ws.sp": 272, "shift": 2, "mma .ashift": 72}
 
 
 def module(instructions: list[str]) -> str:
@@ -113,6 +113,9 @@ OPERANDS = [
     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.multicast::cluster.b64 [%d0], %r0;",
     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32; " + F16.format(2, "f16") + ", %e;",
     "tcgen05.mma.cta_group::1.kind::f16.ashift [%r0], %d0, %d1, %r3, %e;",
+    F16.format(1, "f16").replace("mma", "mma.ws") + f", {syntax.words(4)}, %e;",
+    F16.format(2, "f16").replace("mma", "mma.ws") + ", %e;",
+    "tcgen05.mma.ws.cta_group::1.kind::f16.collector::a::fill [%r0], %d0, %d1, %r3, %e;",
 ]  # fmt: skip
 
 

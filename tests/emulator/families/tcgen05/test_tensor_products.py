@@ -134,6 +134,31 @@ def test_layouts_of_pairs(by_k, swizzle):
     check(Case(m=256, n=128, blocks=2, swizzles=(swizzle, swizzle), by_k=by_k, floats=True))
 
 
+STATIONARY = [
+    ("f16", "f16", "f32"),
+    ("bf16", "bf16", "f32"),
+    ("tf32", "tf32", "f32"),
+    ("e4m3", "e2m1", "f16"),
+    ("s8", "u8", "s32"),
+]
+
+
+@pytest.mark.parametrize("in_tensor_memory", [False, True])
+@pytest.mark.parametrize("n", [64, 128, 256])
+@pytest.mark.parametrize("m", [32, 64, 128])
+@pytest.mark.parametrize("a, b, d", STATIONARY)
+def test_stationary_products(a, b, d, m, n, in_tensor_memory):
+    """tcgen05.mma.ws: layouts G, E and D."""
+    check(Case(a, b, d, m, n, stationary=True, a_is_in_tensor_memory=in_tensor_memory))
+
+
+@pytest.mark.parametrize("swizzle", [0, 6, 4, 2])
+@pytest.mark.parametrize("by_k", MAJORS)
+def test_layouts_of_stationary_products(by_k, swizzle):
+    swizzles = (0 if by_k[0] else swizzle, swizzle)
+    check(Case(m=32, n=128, stationary=True, swizzles=swizzles, by_k=by_k, floats=True, adds=False))
+
+
 @st.composite
 def cases(draw) -> Case:
     """A legal product of any kind."""
