@@ -142,18 +142,21 @@ def _area(body) -> str:
 
 
 def multiply(body, instr):
-    """tcgen05.mma [d], a or [a], b, idesc, {lanes that stay}, or [scales of a], [scales of b]; enable-input-d, and
-    the power of two that divides D; of .ws the mask of columns."""
-    d, a, b, idesc, *rest = instr.operands
+    """tcgen05.mma [d], a or [a], b, [metadata of .sp], idesc, {lanes that stay}, or [scales of a], [scales of b];
+    enable-input-d, and the power of two that divides D; of .ws the mask of columns."""
+    d, a, b, *rest = instr.operands
+    metadata = rest.pop(0) if "sp" in instr.mods else None
+    idesc = rest.pop(0)
     form = tcgen05.MMA | next(_KINDS[each] for each in instr.mods if each in _KINDS) << tcgen05.KIND_SHIFT
     form |= tcgen05.A_IN_TENSOR_MEMORY * isinstance(a, Addr)
-    form |= tcgen05.STATIONARY * ("ws" in instr.mods)
+    form |= tcgen05.STATIONARY * ("ws" in instr.mods) | tcgen05.SPARSE * (metadata is not None)
     form |= tcgen05.BLOCK_16 * (not {"block16", "scale_vec::4X"}.isdisjoint(instr.mods))
     op = _op(body, instr, form)
     _put(body, op, TensorOp.d, _address(body, d))
     _put(body, op, TensorOp.a, body.address(a) if isinstance(a, Addr) else body.read(a, 64), "i64")
     _put(body, op, TensorOp.b, body.read(b, 64), "i64")
     _put(body, op, TensorOp.idesc, body.read(idesc, 32))
+    _put(body, op, TensorOp.metadata, _address(body, metadata) if metadata else "0")
     if "block_scale" in instr.mods:
         _put(body, op, TensorOp.scale_a, _address(body, rest.pop(0)))
         _put(body, op, TensorOp.scale_b, _address(body, rest.pop(0)))

@@ -37,24 +37,24 @@ struct MatrixDescriptor {
   }
 };
 
-// `take(address, row, byte)` for each 16 bytes of `rows` rows of 32 bytes: of one row from a byte on. Stops, and is
+// `take(address, row, byte)` for each 16 bytes of `rows` rows of `bytes` bytes: of one row from a byte on. Stops, and is
 // false, where `take` is.
-template <class Take> bool each_chunk_by_row(const MatrixDescriptor &desc, u32 rows, Take take) {
+template <class Take> bool each_chunk_by_row(const MatrixDescriptor &desc, u32 rows, u32 bytes, Take take) {
   const u32 step = desc.plain ? desc.leading : CHUNK_BYTES;
   for (u32 row = 0; row < rows; ++row) {
     const u32 place = desc.start + (row >> 3) * desc.stride + (row & 7) * desc.pitch;
-    for (u32 half = 0; half < 2; ++half)
-      if (!take(desc.swizzled(place + half * step), row, half * CHUNK_BYTES)) return false;
+    for (u32 chunk = 0; chunk < bytes / CHUNK_BYTES; ++chunk)
+      if (!take(desc.swizzled(place + chunk * step), row, chunk * CHUNK_BYTES)) return false;
   }
   return true;
 }
 
 // The same where M or N runs fastest: of as many rows as elements of `size` bytes are in 16, at one k.
-template <class Take> bool each_chunk_by_k(const MatrixDescriptor &desc, u32 rows, u32 size, Take take) {
+template <class Take> bool each_chunk_by_k(const MatrixDescriptor &desc, u32 rows, u32 bytes, u32 size, Take take) {
   const u32 between_chunks = desc.plain ? desc.stride : desc.leading;
   const u32 between_ks = desc.plain ? desc.leading : desc.stride, several = CHUNK_BYTES / size;
   for (u32 chunk = 0; chunk < rows / several; ++chunk)
-    for (u32 k = 0; k < ROW_BYTES / size; ++k) {
+    for (u32 k = 0; k < bytes / size; ++k) {
       const u32 across = ((chunk & desc.mask) << 4) + (chunk >> desc.width_log2) * between_chunks;
       const u32 down = k % desc.lines * desc.pitch + k / desc.lines * between_ks;
       if (!take(desc.swizzled(desc.start + across + down), chunk * several, k * size)) return false;

@@ -63,6 +63,7 @@ class TensorOp(ctypes.Structure):
         ("scale_d", _u32),  # D is divided by 2 ** scale_d first
         ("scale_a", _u32),  # addresses in tensor memory
         ("scale_b", _u32),
+        ("metadata", _u32),  # an address in tensor memory, of a sparse A
         ("mask", _u32),  # of the blocks that a commit signals, with MULTICAST
         ("kept_lanes", _u32 * 8),  # a bit each: D stays as it is there
     ]
@@ -76,6 +77,7 @@ class tcgen05:
     F16, TF32, F8F6F4, I8, MXF8F6F4, MXF4, MXF4NVF4 = range(7)
     PAIR, A_IN_TENSOR_MEMORY, STATIONARY = 1 << 8, 1 << 9, 1 << 10  # the last: of a mma.ws
     BLOCK_16 = 1 << 11  # of a scaled kind: a scale for 16 elements, not for 32
+    SPARSE = 1 << 12  # A of a mma
     SHAPE_SHIFT = 12
     CP_128X256B, CP_4X256B, CP_128X128B, CP_64X128B_02_13, CP_64X128B_01_23, CP_32X128B = range(6)
     FROM_B4, FROM_B6 = 1 << 16, 1 << 17  # a cp that widens elements of 4 or 6 bits to 8
@@ -118,4 +120,5 @@ class tensor_fault:
         DIFFERS, BAD_COLUMNS, MORE_COLUMNS, NO_COLUMNS, RELINQUISHED, NOT_ALLOCATED, NOT_ITS_ALLOCATION,
         OTHER_QUARTER, HALF_QUARTER, STILL_USED, NO_PEER, BAD_INSTRUCTION, BAD_MATRIX, MATRIX_OUTSIDE,
         LANE_OF_D, NOT_FREED, NEVER_WRITTEN, OTHER_GROUP, ZERO_COLUMNS,
-    ) = range(70, 89)  # fmt: skip
+        SPARSE_ROWS, PLACE_OF_METADATA, BAD_METADATA,
+    ) = range(70, 92)  # fmt: skip

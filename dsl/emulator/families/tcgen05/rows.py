@@ -68,21 +68,27 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
         tcgen05.commit, operands="[] u16", traits=CLUSTER,
     )  # fmt: skip
     for _kinds, _last in (("kind::f16/kind::tf32", "n=0..15?"), ("kind::f8f6f4/kind::i8@100a,110a", "")):
-        _lists = [f"[] {_a} u64 u32 {_mask} pred {_last}" for _a in ("u64", "[]") for _mask in ("", f"{{{_lanes}}}u32")]
-        _row(
-            "tcgen05", "9.7.16.10.9.1", f"@100f,110f ^mma {_group} {_kinds} {_COLLECTOR}",
-            tcgen05.multiply, operands=" | ".join(_lists), traits=_traits,
-        )  # fmt: skip
+        for _section, _sparse, _metadata in (("9.7.16.10.9.1", "", ""), ("9.7.16.10.9.2", "^sp", "[]")):
+            _lists = [
+                f"[] {_a} u64 {_metadata} u32 {_mask} pred {_last}"
+                for _a in ("u64", "[]")
+                for _mask in ("", f"{{{_lanes}}}u32")
+            ]
+            _row(
+                "tcgen05", _section, f"@100f,110f ^mma {_sparse} {_group} {_kinds} {_COLLECTOR}",
+                tcgen05.multiply, operands=" | ".join(_lists), traits=_traits,
+            )  # fmt: skip
     _row(
-        "tcgen05", "9.7.16.10.9.2", [f"^mma {_group} {_each} {_COLLECTOR}" for _each in _SCALED],
+        "tcgen05", "9.7.16.10.9.1", [f"^mma {_group} {_each} {_COLLECTOR}" for _each in _SCALED],
         tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits,
     )  # fmt: skip
 _BUFFERS = "/".join(f"collector::b{_i}::{_use}" for _i in range(4) for _use in ("fill", "use", "lastuse", "discard"))
-_row(
-    "tcgen05", "9.7.16.10.9.3",
-    f"@100f,110f ^mma ^ws {_ALONE} kind::f16/kind::tf32/kind::f8f6f4/kind::i8@100a,110a ?{_BUFFERS}",
-    tcgen05.multiply, operands="[] u64 u64 u32 pred u64? | [] [] u64 u32 pred u64?",
-)  # fmt: skip
+for _section, _sparse, _metadata in (("9.7.16.10.9.3", "", ""), ("9.7.16.10.9.4", "^sp", "[]")):
+    _row(
+        "tcgen05", _section,
+        f"@100f,110f ^mma ^ws {_sparse} {_ALONE} kind::f16/kind::tf32/kind::f8f6f4/kind::i8@100a,110a ?{_BUFFERS}",
+        tcgen05.multiply, operands=" | ".join(f"[] {_a} u64 {_metadata} u32 pred u64?" for _a in ("u64", "[]")),
+    )  # fmt: skip
 _row("tcgen05", "9.7.16.11", "@100f,110f fence::before_thread_sync", nothing, operands=NONE)
 _row("tcgen05", "9.7.16.11", "@100f,110f fence::after_thread_sync", tcgen05.fence, operands=NONE)
 

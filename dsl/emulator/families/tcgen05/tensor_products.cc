@@ -19,6 +19,13 @@ constexpr u32 SCALED_ROWS = 32;  // whose scales are in one column, on a lane ea
 // An address of scales; its highest two bits are for software.
 constexpr TensorPlace scale_place(u32 address) { return {address & ~(3u << 30)}; }
 
+// A or B in the shared memory of a block: so many rows of so many bytes; the bits of the instruction descriptor from which
+// its type, and whether M or N runs fastest, are.
+struct Side {
+  u64 descriptor;
+  u32 rows, bytes, type, major;
+};
+
 // A product as its instruction descriptor and its operands tell of it.
 struct Product {
   Context *ctx;
@@ -26,6 +33,7 @@ struct Product {
   u32 kind = op.form >> KIND_SHIFT & 15;
   bool pair = op.form & PAIR, scaled = kind >= MXF8F6F4, packed = kind >= MXF4;
   bool in_tensor_memory = op.form & A_IN_TENSOR_MEMORY, stationary = op.form & STATIONARY;
+  bool sparse = op.form & SPARSE;
   u32 blocks = pair ? 2 : 1;
   u32 m = scaled ? field(27, 3) * 128 : field(24, 31) * 16, n = field(17, 63) * 8;
   u32 rows = m / blocks;  // of A and D in a block
@@ -34,11 +42,15 @@ struct Product {
   bool skips_lanes = !pair && !stationary && m == 64;
   u32 width = n / parts, lanes_a_part = LANES_A_BLOCK / parts;
   u32 size = kind == F16 ? 2 : kind == TF32 ? 4 : 1;  // of an element of A or B in memory, in bytes
-  TensorPlace d{op.d}, a{(u32)op.a};
+  TensorPlace d{op.d}, a{(u32)op.a}, metadata{op.metadata + (sparse ? field(0, 3) : 0)};
+  u32 metadata_columns = size == 1 ? 2 : 1;
   // of each row of A or B along K; none where there are no scales
   u32 scales = kind == MXF8F6F4 ? 1 : !scaled ? 0 : op.form & BLOCK_16 ? 4 : 2;
 
   u32 field(u32 bit, u32 mask) const { return op.idesc >> bit & mask; }
+
+  Side side_a() const { return {op.a, rows, ROW_BYTES, 7, 15}; }
+  Side side_b() const { return {op.b, n / blocks, sparse ? 2 * ROW_BYTES : ROW_BYTES, 10, 16}; }
 
   // The block of the pair that has the first rows, or the last.
   Context *block(u32 c) const { return pair && (ctx->cluster_rank & 1) != c ? peer_of(ctx) : ctx; }
@@ -73,7 +85,7 @@ struct Product {
   }
 
   bool is_width() const {
-    if (stationary) return n == 64 || n == 128 || n == 256;
+    if (stationary) return n == 64 || n == 128 || (n == 256 && !sparse);
     const u32 step = pair ? 16 : 8;
     if (n < step || n > MOST_COLUMNS || n % step) return false;
     if (kind == I8) return pair ? n % 32 == 0 : n % 16 == 0 || n == 8 || n == 24;
@@ -88,8 +100,8 @@ struct Product {
   // The bit of the first field of the instruction descriptor that is not legal, or NO_FIELD.
   static constexpr u32 NO_FIELD = ~0u;
   u32 wrong_field() const {
-    if (field(2, 1)) return 2;
-    if (field(0, 3)) return 0;
+    if (field(2, 1) != sparse) return 2;
+    if (field(0, 3) > (sparse && size > 1)) return 0;
     if (field(3, 1) && kind != I8) return 3;
     if (!scaled && wrong_result()) return 4;
     if (field(6, 1)) return 6;
@@ -133,46 +145,78 @@ bool are_allocated(const Product &p, u32 address, u32 count) {
 }
 
 // `take` the chunks of an operand of some rows in the shared memory of a block.
-template <class Take> bool each_chunk(const Product &p, u64 bits, u32 rows, bool by_k, Take take) {
-  const MatrixDescriptor desc{bits};
-  return by_k ? each_chunk_by_k(desc, rows, p.size, take) : each_chunk_by_row(desc, rows, take);
+template <class Take> bool each_chunk(const Product &p, const Side &of, Take take) {
+  const MatrixDescriptor desc{of.descriptor};
+  return p.field(of.major, 1) ? each_chunk_by_k(desc, of.rows, of.bytes, p.size, take)
+                              : each_chunk_by_row(desc, of.rows, of.bytes, take);
 }
 
-bool is_matrix_right(const Product &p, u64 bits, u32 rows, bool by_k) {
-  auto fault = [&](u64 detail, u64 value, u64 more) {
-    return illegal(p.ctx, p.op.thread, p.op.site, detail, value, more);
+bool is_matrix_right(const Product &p, const Side &of) {
+  auto fault = [&](u64 detail, u64 more) {
+    return illegal(p.ctx, p.op.thread, p.op.site, detail, of.descriptor, more);
   };
-  const MatrixDescriptor desc{bits};
-  if (const u32 field = desc.wrong_field(); field != desc.NO_FIELD) return fault(BAD_MATRIX, bits, field);
-  return each_chunk(p, bits, rows, by_k, [&](u32 address, u32, u32) {
-    return address + CHUNK_BYTES <= p.ctx->smem_bytes || fault(MATRIX_OUTSIDE, bits, address);
+  const MatrixDescriptor desc{of.descriptor};
+  if (const u32 field = desc.wrong_field(); field != desc.NO_FIELD) return fault(BAD_MATRIX, field);
+  return each_chunk(p, of, [&](u32 address, u32, u32) {
+    return address + CHUNK_BYTES <= p.ctx->smem_bytes || fault(MATRIX_OUTSIDE, address);
   });
 }
 
-// 16 bytes of one row, or elements of several at one k.
-void put_chunk(const Product &p, const u8 *chunk, u8 *rows, u32 byte, bool by_k) {
-  if (!by_k) return (void)__builtin_memcpy(rows + byte, chunk, CHUNK_BYTES);
-  for (u32 i = 0; i < CHUNK_BYTES / p.size; ++i)
-    __builtin_memcpy(rows + i * ROW_BYTES + byte, chunk + i * p.size, p.size);
+// 16 bytes of one row, or elements of several at one k; a row is `pitch` bytes after the one before.
+void put_chunk(const Product &p, const u8 *chunk, u8 *rows, u32 pitch, bool by_k) {
+  if (!by_k) return (void)__builtin_memcpy(rows, chunk, CHUNK_BYTES);
+  for (u32 i = 0; i < CHUNK_BYTES / p.size; ++i) __builtin_memcpy(rows + i * pitch, chunk + i * p.size, p.size);
 }
 
-void read_matrix(const Product &p, const Context *block, u64 bits, u32 rows, bool by_k, Kind kind, u8 *out) {
+void read_matrix(const Product &p, const Context *block, const Side &of, u8 *out) {
+  const Kind kind = kind_of(p, of.type);
   const u32 width = kind == Kind::e2m1 ? 4 : kind == Kind::e2m3 || kind == Kind::e3m2 ? 6 : 8;
-  each_chunk(p, bits, rows, by_k, [&](u32 address, u32 row, u32 byte) {
+  each_chunk(p, of, [&](u32 address, u32 row, u32 byte) {
     const u8 *chunk = block->smem + address;
     u8 bytes[CHUNK_BYTES];
     if (width < 8) widen(chunk, width, bytes), chunk = bytes;
-    put_chunk(p, chunk, out + row * ROW_BYTES, byte, by_k);
+    put_chunk(p, chunk, out + row * of.bytes + byte, of.bytes, p.field(of.major, 1));
     return true;
   });
 }
 
 // What the columns of a part of D are made of: in tensor memory each part has its own copy. PTX ISA 9.7.16.10.5
 void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
-  if (!p.in_tensor_memory) return read_matrix(p, block, p.op.a, p.rows, p.field(15, 1), kind_of(p, 7), out);
+  if (!p.in_tensor_memory) return read_matrix(p, block, p.side_a(), out);
+  const u32 first = p.a.lane() + part * p.lanes_a_part;
   for (u32 row = 0; row < p.rows; ++row)
-    __builtin_memcpy(out + row * ROW_BYTES,
-                     cells_of(block, p.lane(row, p.a.lane()) + part * p.lanes_a_part, p.a.column()), ROW_BYTES);
+    __builtin_memcpy(out + row * ROW_BYTES, cells_of(block, p.lane(row, first), p.a.column()), ROW_BYTES);
+}
+
+// The metadata of a row of A: four bits for each chunk of two (tf32) or four columns. Elements of 8 bits have two words in
+// the lane of their row. Wider ones have half a word in each of two lanes: a word is of a row and of that eight rows
+// further. PTX ISA 9.7.16.10.8.4, and `tmem_e_frg` of CuTe.
+u64 metadata_of(const Product &p, const Context *block, u32 row, u32 part) {
+  const u32 first = part * p.lanes_a_part, column = p.metadata.column();
+  u64 bits = 0;
+  if (p.size == 1) return __builtin_memcpy(&bits, cells_of(block, first + row, column), sizeof bits), bits;
+  for (u32 half = 0; half < 2; ++half) {
+    const u32 lane = first + row / 16 * 16 + 8 * half + row % 8;
+    bits |= (u64)(*cells_of(block, lane, column) >> 16 * (row / 8 % 2) & 0xFFFF) << 16 * half;
+  }
+  return bits;
+}
+
+// The columns of the elements of a sparse A, row by row; false, and a fault, where metadata has no meaning.
+bool read_columns(const Product &p, const Context *block, u32 part, u8 *out) {
+  constexpr u32 LEGAL = 1 << 4 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 12 | 1 << 13 | 1 << 14, OF_TF32 = 1 << 4 | 1 << 14;
+  const bool is_tf32 = p.kind == TF32;
+  for (u32 row = 0; row < p.rows; ++row) {
+    const u64 bits = metadata_of(p, block, row, part);
+    for (u32 chunk = 0; chunk < (p.size == 1 ? 16 : 8); ++chunk) {
+      const u32 code = bits >> 4 * chunk & 15;
+      if (!((is_tf32 ? OF_TF32 : LEGAL) >> code & 1))
+        return illegal(p.ctx, p.op.thread, p.op.site, BAD_METADATA, code, row);
+      if (is_tf32) *out++ = 2 * chunk + (code >> 1 & 1);
+      else *out++ = 4 * chunk + (code & 3), *out++ = 4 * chunk + (code >> 2);
+    }
+  }
+  return true;
 }
 
 // The scales of rows of A or of B in a block, `p.scales` bytes each. PTX ISA 9.7.16.10.7
@@ -199,9 +243,8 @@ void read_scales_of_b(const Product &p, const Context *block, u8 *out) {
 }
 
 void read_b(const Product &p, u8 *out) {
-  const u32 rows = p.n / p.blocks;
-  for (u32 c = 0; c < p.blocks; ++c)
-    read_matrix(p, p.block(c), p.op.b, rows, p.field(16, 1), kind_of(p, 10), out + c * rows * ROW_BYTES);
+  const Side of = p.side_b();
+  for (u32 c = 0; c < p.blocks; ++c) read_matrix(p, p.block(c), of, out + c * of.rows * of.bytes);
 }
 
 // `move(place, cells, count)` for the columns of D that lie side by side: their place in a plane, and in tensor memory.
@@ -218,14 +261,15 @@ template <class Move> void each_part_of_d(const Product &p, u32 c, float *plane,
 // One block's rows of D, in parts of the columns where A has a copy for each.
 void multiply_rows(const Product &p, const Context *block, const u8 *raw_b, bool is_half, float *d) {
   alignas(64) u8 raw_a[MOST_ROWS * ROW_BYTES];
-  u8 scales_a[MOST_ROWS * 4], scales_b[MOST_COLUMNS * 4];
-  const u32 parts = p.in_tensor_memory ? p.parts : 1, width = p.n / parts;
+  u8 scales_a[MOST_ROWS * 4], scales_b[MOST_COLUMNS * 4], columns[MOST_ROWS * ROW_BYTES];
+  const u32 parts = p.in_tensor_memory || p.sparse ? p.parts : 1, width = p.n / parts;
   if (p.scaled) read_scales_of_a(p, block, scales_a), read_scales_of_b(p, block, scales_b);
   for (u32 part = 0; part < parts; ++part) {
     const u32 first = part * width;
     read_a(p, block, part, raw_a);
-    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0},
-        b{raw_b + first * ROW_BYTES, width, kind_of(p, 10), p.field(14, 1) != 0};
+    if (p.sparse && !read_columns(p, block, part, columns)) return;
+    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0, p.sparse ? columns : nullptr},
+        b{raw_b + first * p.side_b().bytes, width, kind_of(p, 10), p.field(14, 1) != 0};
     const Scales scales{scales_a, scales_b + first * p.scales, p.scales, !p.field(23, 1)};
     if (p.scaled) emu_multiply_scaled(a, b, scales, {d + first, p.n});
     else emu_multiply(a, b, {d + first, p.n}, {25, is_half, p.field(3, 1) != 0, p.op.scale_d});
@@ -244,19 +288,20 @@ bool is_product_right(Context *ctx, const TensorOp &op) {
   if (const u32 field = p.wrong_field(); field != p.NO_FIELD) return fault(BAD_INSTRUCTION, op.idesc, field);
   const u32 lane = p.d.lane();
   if (lane && (!p.skips_lanes || lane != 16)) return fault(LANE_OF_D, op.d, p.m);
+  if (p.sparse && p.rows != MOST_ROWS && !p.stationary) return fault(SPARSE_ROWS, p.m, p.pair);
+  if (p.sparse && (p.metadata.lane() || op.metadata % 2)) return fault(PLACE_OF_METADATA, op.metadata);
+  if (p.sparse && !are_allocated(p, p.metadata.bits, p.metadata_columns)) return false;
   if (op.zero_columns) return fault(ZERO_COLUMNS, op.zero_columns);
   if (!are_allocated(p, op.d, p.width)) return false;
   if (p.scaled && !are_allocated(p, scale_place(op.scale_a).bits, columns_for(p.rows))) return false;
   if (p.scaled && !are_allocated(p, scale_place(op.scale_b).bits, columns_for(p.width))) return false;
-  if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, ROW_BYTES / 4)
-                         : !is_matrix_right(p, op.a, p.rows, p.field(15, 1)))
-    return false;
-  return is_matrix_right(p, op.b, p.n / p.blocks, p.field(16, 1));
+  if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, ROW_BYTES / 4) : !is_matrix_right(p, p.side_a())) return false;
+  return is_matrix_right(p, p.side_b());
 }
 
 void multiply(Context *ctx, const TensorOp &op) {
   const Product p{ctx, op};
-  alignas(64) u8 raw_b[MOST_COLUMNS * ROW_BYTES];
+  alignas(64) u8 raw_b[MOST_COLUMNS * 2 * ROW_BYTES];
   alignas(64) float d[MOST_ROWS * MOST_COLUMNS];
   const bool halves = !p.scaled && p.kind != I8 && p.field(4, 3) == 0;
   read_b(p, raw_b);
@@ -279,8 +324,8 @@ void multiply(Context *ctx, const TensorOp &op) {
 
 bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches) {
   const Product p{ctx, op};
-  auto matrix = [&](Context *block, u64 bits, u32 rows, bool by_k) {
-    return each_chunk(p, bits, rows, by_k, [&](u32 address, u32, u32) { return touches.shared(block, address); });
+  auto matrix = [&](Context *block, const Side &of) {
+    return each_chunk(p, of, [&](u32 address, u32, u32) { return touches.shared(block, address); });
   };
   // lanes of a block, and the columns that lie there side by side
   auto lanes = [&](Context *block, TensorPlace at, u32 first, u32 count, const u32 *kept) {
@@ -302,13 +347,14 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
   };
   for (u32 c = 0; c < p.blocks; ++c) {
     Context *block = p.block(c);
-    if (!matrix(block, op.b, p.n / p.blocks, p.field(16, 1))) return false;
-    if (!p.in_tensor_memory && !matrix(block, op.a, p.rows, p.field(15, 1))) return false;
+    if (!matrix(block, p.side_b())) return false;
+    if (!p.in_tensor_memory && !matrix(block, p.side_a())) return false;
     if (p.scaled && !scales(block, op.scale_a, p.rows, 1)) return false;
     if (p.scaled && !scales(block, op.scale_b, p.width, p.parts)) return false;
     for (u32 part = 0; part < p.parts; ++part) {
       const u32 first = part * p.lanes_a_part;
       if (p.in_tensor_memory && !lanes(block, p.a, first, ROW_BYTES / 4, nullptr)) return false;
+      if (p.sparse && !lanes(block, p.metadata, first, p.metadata_columns, nullptr)) return false;
       if (!lanes(block, p.d, first, p.width, op.kept_lanes + 4 * c)) return false;
     }
   }

@@ -240,8 +240,8 @@ def _no_peer(launch, instr):
 
 # The fields of an instruction descriptor by their first bit, and what they may be. PTX ISA 9.7.16.4.2, 9.7.16.4.3
 _FIELDS = {
-    0: "bits 0-1, the sparsity selector, must be 0 for a dense product",
-    2: "bit 2 stands for a sparse A, and this instruction is dense (no `.sp`)",
+    0: "bits 0-1, the sparsity selector, must be 0, or 1 for a sparse A of elements of 16 or 32 bits",
+    2: "bit 2 stands for a sparse A: it must be 1 with `.sp`, and 0 without",
     3: "bit 3, saturation, is for integers alone",
     4: "bits 4-5, the type of D (f16 0, f32 1, s32 2) or the first byte of B's scales, is none of the kind",
     6: "bit 6 must be 0",
@@ -300,6 +300,33 @@ def _lane_of_d(launch, instr):
     )
 
 
+def _sparse_rows(launch, instr):
+    of = " of a pair" if launch.ctx.access_bytes else ""
+    return (
+        f"a sparse A{of} with {launch.ctx.address} rows is not emulated: where its metadata lie is known for 128 rows "
+        "of a block, and for `.ws`",
+        "use 128 rows in each block",
+    )
+
+
+def _place_of_metadata(launch, instr):
+    return (
+        f"the metadata are at {_place(launch.ctx.address)}, and must begin at lane 0 of an even column",
+        "use the address that alloc gave, plus an even number of columns; the sparsity selector, bits 0-1 of the "
+        "instruction descriptor, names the second column of the two",
+    )
+
+
+def _bad_metadata(launch, instr):
+    row, code = launch.ctx.access_bytes, launch.ctx.address
+    legal = (4, 14) if "kind::tf32" in instr.mods else (4, 6, 8, 9, 12, 13, 14)
+    *most, last = (f"0b{each:04b}" for each in legal)
+    return (
+        f"the metadata of row {row} of A has 0b{code:04b} for a chunk; it must be {', '.join(most)} or {last}",
+        "compress A and its metadata together, and check where they are copied in tensor memory",
+    )
+
+
 def _zero_columns(launch, instr):
     return (
         f"the mask of columns that count as zero, 0x{launch.ctx.address:016x}, is not emulated",
@@ -326,6 +353,9 @@ ILLEGAL = {
     tensor_fault.OTHER_GROUP: _other_group,
     tensor_fault.NOT_FREED: _not_freed,
     tensor_fault.ZERO_COLUMNS: _zero_columns,
+    tensor_fault.SPARSE_ROWS: _sparse_rows,
+    tensor_fault.PLACE_OF_METADATA: _place_of_metadata,
+    tensor_fault.BAD_METADATA: _bad_metadata,
     tensor_fault.DIFFERS: _differs,
     tensor_fault.BAD_COLUMNS: _bad_columns,
     tensor_fault.MORE_COLUMNS: _more_columns,

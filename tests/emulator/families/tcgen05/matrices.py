@@ -128,17 +128,24 @@ def words_of(numbers: np.ndarray, kind: str) -> np.ndarray:
 
 
 def canonical(
-    swizzle: int, by_k: bool, rows: int, kind: str, start: int, ks_first: bool = True, base: int = 0
+    swizzle: int,
+    by_k: bool,
+    rows: int,
+    kind: str,
+    start: int,
+    ks_first: bool = True,
+    base: int = 0,
+    row_bytes: int = 32,
 ) -> Layout:
-    """A layout of `rows` rows of 32 bytes whose parts are side by side: `ks_first`: along K."""
+    """A layout of `rows` rows of `row_bytes` bytes whose parts are side by side: `ks_first`: along K."""
     wide = SWIZZLES[swizzle][0]
     if not by_k:
         if swizzle:
             return Layout(swizzle, by_k, start, CHUNK, 8 * wide * CHUNK, base)
-        return Layout(0, by_k, start, *((128, 256) if ks_first else (rows * CHUNK, 128)))
+        return Layout(0, by_k, start, *((128, 8 * row_bytes) if ks_first else (rows * CHUNK, 128)))
     size = BYTES.get(kind, 1)
     steps = 4 if swizzle == 1 else 8
     pattern = steps * wide * CHUNK
-    over_rows, over_ks = rows * size // CHUNK // wide, 32 // size // steps
+    over_rows, over_ks = rows * size // CHUNK // wide, row_bytes // size // steps
     far_rows, far_ks = (pattern * over_ks, pattern) if ks_first else (pattern, pattern * over_rows)
     return Layout(swizzle, by_k, start, *((far_rows, far_ks) if swizzle else (far_ks, far_rows)), base)

@@ -59,6 +59,10 @@ class Case:
         return ROW_BYTES // BYTES.get(self.a, 1)
 
     @property
+    def row_bytes(self) -> tuple[int, int]:
+        return ROW_BYTES, ROW_BYTES
+
+    @property
     def columns(self) -> int:
         """The columns that are allocated: D, and A after it."""
         return max(32, 1 << (self.n + 8 - 1).bit_length())
@@ -68,7 +72,7 @@ class Case:
         """Of the rows of a block."""
         return tuple(
             canonical(self.swizzles[i], self.by_k[i], rows // self.blocks, kind, 1024 + i * FAR + self.starts[i],
-                      self.ks_first, self.bases[i])
+                      self.ks_first, self.bases[i], self.row_bytes[i])
             for i, (rows, kind) in enumerate(((self.m, self.a), (self.n, self.b)))
         )  # fmt: skip
 
