@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from dsl.emulator.dependence.sources import Leeway, leeway_of, leeway_of_register
 from dsl.emulator.ptx.analysis import names, reachable
 from dsl.emulator.ptx.control import Regions
-from dsl.emulator.ptx.operands import result
+from dsl.emulator.ptx.operands import given
 from dsl.emulator.ptx.syntax import TYPE_BITS, Addr, Function, Instr, Module, Not, Pair, Special, Sym, Vec
 from dsl.emulator.ptx.traits import (
     ANYWHERE,
@@ -319,7 +319,7 @@ def _name(operand) -> str | None:
 def registers_read(instr: Instr) -> Iterator[str]:
     """Names of the registers that an instruction may read."""
     yield from names(instr.guard)
-    for operand in instr.operands[0 if result(instr) is None else 1 :]:
+    for operand in given(instr):
         yield from names(operand)
 
 

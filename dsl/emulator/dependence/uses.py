@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dsl.emulator.dependence.dataflow import Flow, Pointers, Summary
-from dsl.emulator.ptx.operands import LEAVES, result
+from dsl.emulator.ptx.operands import LEAVES, given
 from dsl.emulator.ptx.syntax import Addr, Function, Instr, Module
 from dsl.emulator.ptx.traits import BARRIER, COMPUTES, MBARRIER
 from dsl.emulator.tensor_core.tensor_core import TensorCore
@@ -55,8 +55,7 @@ class _Values(Flow):
         if addresses and "param" not in instr.mods:
             yield ADDRESS, addresses
         if instr.traits & (BARRIER | MBARRIER):
-            given = instr.operands[0 if result(instr) is None else 1 :]
-            yield COUNT, [each for each in given if not isinstance(each, Addr)]
+            yield COUNT, [each for each in given(instr) if not isinstance(each, Addr)]
 
     def _ends_loop(self, function: Function, block: int) -> bool:
         """Whether one way on from a block comes back to it, and another does not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsl.emulator.ptx.operands import result
+from dsl.emulator.ptx.operands import given
 from dsl.emulator.ptx.syntax import (
     FLOATS,
     SINK,
@@ -137,7 +137,7 @@ def _registers_read(function: Function) -> set[str]:
     for item in function.items:
         if isinstance(item, Instr):
             registers.update(names(item.guard))
-            for operand in item.operands[0 if result(item) is None or item.opcode == "call" else 1 :]:
+            for operand in item.operands if item.opcode == "call" else given(item):
                 registers.update(names(operand))
     return registers
 

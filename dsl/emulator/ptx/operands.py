@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.ptx.syntax import SINK, Addr, Imm, Instr, Not, Pair, Reg, Sym, Vec
-from dsl.emulator.ptx.traits import NO_RESULT
+from dsl.emulator.ptx.traits import NO_RESULT, TWO_RESULTS
 
 LEAVES = ("ret", "exit")
 _SPACES = ("global", "shared", "local", "const", "param")
@@ -26,9 +26,18 @@ def registers(operand):
 
 
 def result(instr: Instr):
-    """The operand that an instruction sets: the first, which may be a vector or a pair; None if it sets none."""
+    """The operand that an instruction sets: the first, which may be a vector or a pair; None if it sets none. A pair of
+    both if it sets two."""
+    if instr.traits & TWO_RESULTS:
+        return Pair(*instr.operands[:2])
     first = instr.operands[0] if instr.operands else None
     return None if isinstance(first, (Addr, Imm, Sym)) or first is SINK or instr.traits & NO_RESULT else first
+
+
+def given(instr: Instr) -> list:
+    """The operands after those that an instruction sets."""
+    count = 2 if instr.traits & TWO_RESULTS else 0 if result(instr) is None else 1
+    return instr.operands[count:]
 
 
 def writes(instr: Instr) -> list[Reg]:
@@ -39,7 +48,7 @@ def writes(instr: Instr) -> list[Reg]:
 def reads(instr: Instr) -> list[Reg]:
     """The registers whose value it needs."""
     regs = list(registers(instr.guard))
-    for operand in instr.operands[0 if result(instr) is None else 1 :]:
+    for operand in given(instr):
         regs += registers(operand)
     return regs
 

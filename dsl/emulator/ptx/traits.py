@@ -15,6 +15,7 @@ REPEATS = 1 << 4  # applied to its own result, it gives the same few values agai
 NO_RESULT = 1 << 5  # its first operand is a register that it reads
 NO_EFFECT = 1 << 6  # it changes nothing here
 WIDER = 1 << 7  # its registers may be wider than its type. PTX ISA 9.4.1
+TWO_RESULTS = 1 << 33  # it sets its first two operands
 PARTS = 1 << 31  # its operands may be parts of registers, or negated
 
 # ** loops that wait

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dsl.emulator.ptx.operands import result, writes
+from dsl.emulator.ptx.operands import given, writes
 from dsl.emulator.ptx.syntax import Function, Imm, Instr, Reg
 from dsl.emulator.ptx.traits import EXCHANGE, MOVES
 
@@ -34,6 +34,6 @@ def _number(instr: Instr) -> Imm | None:
 def _replaced(item, known: dict[str, Imm]):
     if not isinstance(item, Instr) or not item.traits & EXCHANGE:
         return item
-    start = 0 if result(item) is None else 1
-    rest = [known.get(each.name, each) if isinstance(each, Reg) else each for each in item.operands[start:]]
-    return replace(item, operands=[*item.operands[:start], *rest])
+    last = given(item)
+    rest = [known.get(each.name, each) if isinstance(each, Reg) else each for each in last]
+    return replace(item, operands=[*item.operands[: len(item.operands) - len(last)], *rest])

@@ -7,8 +7,10 @@ The fences and waits do nothing except for the checkers: loads and stores happen
 from __future__ import annotations
 
 import ctypes
+import functools
 
 from dsl.emulator.check.numbers import access
+from dsl.emulator.families.arithmetic.float import minmax_bits
 from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.families.tcgen05.numbers import TensorArea, TensorOp, tcgen05, tensor_access
@@ -75,11 +77,33 @@ def relinquish(body, instr):
 
 def load(body, instr):
     """tcgen05.ld.sync.aligned.shape.num r, [taddr]{, the columns to the second half}."""
-    registers, address, *half = instr.operands
-    form = _form(instr, len(registers.items))
-    area = _meet(body, instr, "ld", form, _address(body, address), body.read(half[0], 32) if half else "0")
-    for i, item in enumerate(registers.items):
-        body.write(item, _get(body, area, TensorArea.words, i), 32)
+    registers, *rest = instr.operands
+    for item, word in zip(registers.items, _loaded(body, instr, len(registers.items), *rest), strict=True):
+        body.write(item, word, 32)
+
+
+def load_and_reduce(body, instr):
+    """tcgen05.ld.red.sync.aligned.shape.num.min/max r, the least or greatest of them, [taddr]{, ...}."""
+    registers, reduced, *rest = instr.operands
+    words = _loaded(body, instr, len(registers.items), *rest)
+    for item, word in zip([*registers.items, reduced], [*words, _reduction(body, instr, words)], strict=True):
+        body.write(item, word, 32)
+
+
+def _loaded(body, instr, count: int, address, half=None) -> list[str]:
+    """What a lane gets of a load."""
+    columns = "0" if half is None else body.read(half, 32)
+    area = _meet(body, instr, "ld", _form(instr, count), _address(body, address), columns)
+    return [_get(body, area, TensorArea.words, i) for i in range(count)]
+
+
+def _reduction(body, instr, words: list[str]) -> str:
+    """The least or greatest of some words."""
+    operation = "min" if "min" in instr.mods else "max"
+    if "f32" in instr.mods:
+        return functools.reduce(lambda a, b: minmax_bits(body, instr, operation, "f32", a, b), words)
+    name = f"llvm.{'s' if 's32' in instr.mods else 'u'}{operation}.i32"
+    return functools.reduce(lambda a, b: body.op(f"call i32 @{name}(i32 {a}, i32 {b})"), words)
 
 
 def store(body, instr):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.families.tcgen05 import emit
-from dsl.emulator.ptx.operands import reads, registers
+from dsl.emulator.ptx.operands import reads, writes
 from dsl.emulator.ptx.syntax import Function, Instr
 
 
@@ -23,7 +23,7 @@ class LoadsInFlight:
         loads: dict[str, list[Instr]] = {}  # by register
         for item in items:
             if item.opcode == "tcgen05" and "ld" in item.mods:
-                for register in registers(item.operands[0]):
+                for register in writes(item):
                     loads.setdefault(register.name, []).append(item)
         for item in items if loads else ():
             found = {id(load): load for register in reads(item) for load in loads.get(register.name, ())}

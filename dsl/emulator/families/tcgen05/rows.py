@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.tcgen05 import emit as tcgen05
 from dsl.emulator.ir.rows import NONE, Rows, nothing
-from dsl.emulator.ptx.traits import CLUSTER
+from dsl.emulator.ptx.traits import CLUSTER, TWO_RESULTS
 
 ROWS = Rows()
 _row = ROWS.add
@@ -39,6 +39,14 @@ for _forms, _more in ((_SHAPES, ""), (_HALVES, "n")):
     _row(
         "tcgen05", "9.7.16.8.3", [f"@100f,110f ^st {_WARP} {_each} ?unpack::16b b32" for _each in _forms],
         tcgen05.store, meets=True, operands=f"[] {_more} {{x}}b32",
+    )  # fmt: skip
+_COUNTS = "/".join(f"x{2 << _log}" for _log in range(7))
+for _shape, _more in (("32x32b", ""), ("16x32bx2", "n")):
+    _row(
+        "tcgen05", "9.7.16.8.2",
+        f"@103f,110f:8.8 ^ld ^red {_WARP} {_shape} {_COUNTS} min/max ?abs ?NaN f32 | "
+        f"@103f,110f:8.8 ^ld ^red {_WARP} {_shape} {_COUNTS} min/max u32/s32",
+        tcgen05.load_and_reduce, meets=True, operands=f"={{x}}b32 =b32 [] {_more}", traits=TWO_RESULTS,
     )  # fmt: skip
 _row("tcgen05", "9.7.16.8.5", f"@100f,110f wait::ld/wait::st {_WARP}", tcgen05.wait, operands=NONE)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dsl.forms.form import Form
 
-DECLARATIONS = ".reg .b32 %r<128>; .reg .b64 %d<2>; .reg .pred %e; .reg .b16 %m; .shared .b64 room;"
+DECLARATIONS = ".reg .b32 %r<129>; .reg .b64 %d<2>; .reg .pred %e; .reg .b16 %m; .shared .b64 room;"
 SHAPES = {"32x32b": (1, 8), "16x64b": (1, 8), "16x128b": (2, 7), "16x256b": (4, 6), "16x32bx2": (1, 8)}
 COPIES = ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4")
 NARROW = ("", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64")
@@ -41,6 +41,16 @@ def accesses() -> Iterator[str]:
             yield f"st.{of}{'.unpack::16b' * packs}.b32 [%r0]{half}, {vector}"
     yield from ("wait::ld.sync.aligned", "wait::st.sync.aligned")
     yield from ("fence::before_thread_sync", "fence::after_thread_sync")
+
+
+def reductions() -> Iterator[str]:
+    """tcgen05.ld.red of sm_103a."""
+    floats = [f"{each}{more}.f32" for each in ("min", "max") for more in ("", ".abs", ".NaN", ".abs.NaN")]
+    integers = [f"{each}.{kind}" for each in ("min", "max") for kind in ("u32", "s32")]
+    for (shape, half), log, operation in itertools.product(
+        (("32x32b", ""), ("16x32bx2", ", 2")), range(1, 8), floats + integers
+    ):
+        yield f"tcgen05.ld.red.sync.aligned.{shape}.x{1 << log}.{operation} {words(1 << log)}, %r128, [%r0]{half};"
 
 
 def queue(group: int) -> Iterator[str]:

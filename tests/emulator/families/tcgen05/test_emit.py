@@ -134,6 +134,74 @@ def test_stores(shape, packs):
     assert np.array_equal(after, expected)
 
 
+FLOATS = [f"{each}{more}.f32" for each in ("min", "max") for more in ("", ".abs", ".NaN", ".abs.NaN")]
+INTEGERS = [f"{each}.{kind}" for each in ("min", "max") for kind in ("u32", "s32")]
+
+
+def reductions(shape: str, operations: list[str]) -> tuple[str, list[tuple[int, str]]]:
+    """A kernel with a reduction of each count and operation, and these; `words` has the results, a row each, and after
+    them the sum of the registers."""
+    forms = [(2 << log, operation) for log in range(7) for operation in operations]
+    lines = ["add.u32 %a, %lane, 0;"]
+    for i, (count, operation) in enumerate(forms):
+        registers = [f"%r{j}" for j in range(count)]
+        half = f", {count}" if shape == "16x32bx2" else ""
+        lines += [
+            f"tcgen05.ld.red.sync.aligned.{shape}.x{count}.{operation} {{{', '.join(registers)}}}, %t, [%a]{half};"
+        ]
+        lines += ["tcgen05.wait::ld.sync.aligned;", f"st.global.b32 [%words+{8 * LANES * i}], %t;"]
+        lines += [f"xor.b32 %r0, %r0, {each};" for each in registers[1:]]
+        lines += [f"st.global.b32 [%words+{8 * LANES * i + 4 * LANES}], %r0;"]
+    return KERNEL.replace("ACCESSES", "\n".join(lines)).replace("sm_100a", "sm_103a"), forms
+
+
+def special_floats(stream: np.random.Generator) -> np.ndarray:
+    """Some lanes have a NaN among numbers, some nothing else, some zeros of both signs."""
+    cells = stream.standard_normal((LANES, COLUMNS)).astype(np.float32)
+    cells[::4, ::3] = np.nan
+    cells[1::4] = np.nan
+    cells[2::8] = stream.choice(np.array([0.0, -0.0], np.float32), (LANES // 8, COLUMNS))
+    return cells.view(np.uint32)
+
+
+def reduced(cells: np.ndarray, operation: str) -> np.ndarray:
+    """The result of each lane's columns, as bits, by the definition of min and max in PTX ISA 9.7.3.11."""
+    name, *more, kind = operation.split(".")
+    if kind != "f32":
+        return getattr(np, name)(cells.view(np.int32 if kind == "s32" else np.uint32), axis=1).view(np.uint32)
+    bits = cells & 0x7FFFFFFF if "abs" in more else cells
+    numbers = bits.view(np.float32)
+    ordered = np.where(bits >> 31, ~bits, bits | 0x80000000)  # -0 is less than +0
+    is_nan = np.isnan(numbers)
+    ordered = np.where(is_nan, 0xFFFFFFFF if name == "min" else 0, ordered)
+    found = getattr(np, name)(ordered, axis=1)
+    found = np.where(found >> 31, found & 0x7FFFFFFF, ~found)
+    nan = is_nan.any(1) if "NaN" in more else is_nan.all(1)
+    return np.where(nan, 0x7FFFFFFF, found).astype(np.uint32)
+
+
+@pytest.mark.parametrize("operations", [FLOATS[:4], FLOATS[4:], INTEGERS])
+@pytest.mark.parametrize("shape", ["32x32b", "16x32bx2"])
+def test_loads_with_a_reduction(shape, operations):
+    stream = np.random.default_rng(len(shape))
+    text, forms = reductions(shape, operations)
+    cells = (
+        special_floats(stream)
+        if operations is not INTEGERS
+        else stream.integers(0, 1 << 32, (LANES, COLUMNS), np.uint32)
+    )
+    words = np.zeros((len(forms), 2, LANES), np.uint32)
+    Machine("b300").run(text, block=LANES, cells=cells.copy(), words=words)
+    thread = np.arange(LANES)
+    row, first = thread, 0 * thread
+    if shape == "16x32bx2":
+        row, first = thread // WARP * WARP + thread % 16, thread % WARP // 16
+    for (count, operation), (found, together) in zip(forms, words, strict=True):
+        loaded = cells[row[:, None], (first * count)[:, None] + np.arange(count)]
+        assert np.array_equal(found, reduced(loaded, operation)), (count, operation)
+        assert np.array_equal(together, np.bitwise_xor.reduce(loaded, axis=1)), (count, operation)
+
+
 @pytest.mark.parametrize("stores", [False, True])
 def test_ptxas_takes_the_program(ptxas, stores):
     for shape in SHAPES:

@@ -57,6 +57,28 @@ def test_forms_that_do_not_run_are_known():
     assert Counter(family_of(text) for text, instr in every_instruction().items() if not runs(instr)) == REFUSED
 
 
+def test_reductions_are_those_of_ptxas(ptxas):
+    texts = list(syntax.reductions())
+    text = module(texts).replace("sm_100a", "sm_103a")
+    ptxas(text, "sm_103a")
+    assert len(texts) == 168
+    use(text, "b300")
+
+
+@pytest.mark.parametrize("old, new", [
+    (".x2.", ".x1."), (".32x32b.", ".16x64b."), (".min.f32", ".min.abs.u32"), (".min.f32", ".min.NaN.s32"),
+    (".min.f32", ".min.b32"), (".min.f32", ".add.f32"), (".min.f32", ".min.pack::16b.f32"), (", %r128", ""),
+])  # fmt: skip
+def test_reductions_that_ptxas_refuses_are_refused(ptxas, old, new):
+    text = next(syntax.reductions()).replace(old, new)
+    text = text.replace("{%r0, %r1}", "{%r0}") if ".x1." in text else text
+    source = module([text]).replace("sm_100a", "sm_103a")
+    with pytest.raises(AssertionError, match="error"):
+        ptxas(source, "sm_103a")
+    with pytest.raises((emulator.PtxError, emulator.Unsupported)):
+        use(source, "b300")
+
+
 def those_that_run(group: int) -> list[str]:
     return [each for each in syntax.instructions(group) if family_of(each) not in REFUSED]
 
@@ -79,7 +101,7 @@ def test_the_others_are_translated(group):
     ],
 )
 def test_targets_and_versions_agree_with_ptxas(ptxas_path, target, version, group):
-    texts = those_that_run(group)
+    texts = [*those_that_run(group), *syntax.reductions()]
     text = module(texts).replace("sm_100a", target).replace(".version 9.0", f".version {version}")
     argv = [ptxas_path, f"-arch={target}", "-o", "/dev/null", "-"]
     errors = subprocess.run(argv, input=text, text=True, capture_output=True).stderr
