@@ -6,7 +6,8 @@
 
 namespace {
 
-constexpr u32 MOST_K = 64, GROUP = 16, GROUPS = MOST_K / GROUP;  // elements of a group; groups of e2m1x2
+constexpr u32 MOST_K = 96, MOST_K_OF_B = 128, GROUP = 16, MOST_GROUPS = MOST_K / GROUP;  // groups are of e2m1x2
+constexpr u32 LONG_PARTS = 3;  // of a long row, of 32 elements each
 
 // --- operands as planes
 
@@ -21,11 +22,10 @@ constexpr u32 length(Kind kind) {  // elements of ROW_BYTES; 32 bits of b1 are o
   }
 }
 
-// 32 bytes as floats, their signs changed by `sign`; bits of b1 as words.
-template <Kind kind> void spread_row(const u8 *raw, float *out, u32 sign) {
+// k elements as floats, their signs changed by `sign`; bits of b1 as words.
+template <Kind kind, int k> void spread_row(const u8 *raw, float *out, u32 sign) {
   if constexpr (kind == Kind::b1) __builtin_memcpy(out, raw, ROW_BYTES);
   else {
-    constexpr int k = length(kind);
     auto values = to<Vector<float, k>>(widened<kind, k>(raw));
     store(out, as<Vector<u32, k>>(values) ^ sign);
   }
@@ -34,18 +34,18 @@ template <Kind kind> void spread_row(const u8 *raw, float *out, u32 sign) {
 // The plane of A: row by row. The plane of B: eight columns after eight columns, of which a vector has one k.
 enum class Order { ROWS, EIGHTS };
 
-// `parts`: how often a row has ROW_BYTES.
-template <Kind kind> void spread_kind(const Operand &of, float *out, Order order, u32 parts) {
-  constexpr u32 k = length(kind);
+// `parts`: how often a row has k elements.
+template <Kind kind, u32 k = length(kind)> void spread_kind(const Operand &of, float *out, Order order, u32 parts) {
+  constexpr u32 bytes = ROW_BYTES * k / length(kind);
   const u8 *raw = of.raw;
   const u32 sign = of.negated ? 1u << 31 : 0;
   alignas(64) float one[k];
   for (u32 row = 0; row < of.rows; ++row) {
     float *place = out + row / LANES * LANES * k * parts + row % LANES;
-    for (u32 part = 0; part < parts; ++part, raw += ROW_BYTES, place += LANES * k) {
-      if (order == Order::ROWS) spread_row<kind>(raw, out + row * k, sign);
+    for (u32 part = 0; part < parts; ++part, raw += bytes, place += LANES * k) {
+      if (order == Order::ROWS) spread_row<kind, k>(raw, out + (row * parts + part) * k, sign);
       else {
-        spread_row<kind>(raw, one, sign);
+        spread_row<kind, k>(raw, one, sign);
         UNROLLED
         for (u32 i = 0; i < k; ++i) place[LANES * i] = one[i];
       }
@@ -63,7 +63,9 @@ void spread(const Operand &of, float *out, Order order, u32 parts) {
     case Kind::e2m3: return spread_kind<Kind::e2m3>(of, out, order, parts);
     case Kind::e3m2: return spread_kind<Kind::e3m2>(of, out, order, parts);
     case Kind::e2m1: return spread_kind<Kind::e2m1>(of, out, order, parts);
-    case Kind::e2m1x2: return spread_kind<Kind::e2m1x2>(of, out, order, parts);
+    case Kind::e2m1x2:
+      if (of.is_long) return spread_kind<Kind::e2m1x2, 32>(of, out, order, LONG_PARTS);
+      return spread_kind<Kind::e2m1x2>(of, out, order, parts);
     case Kind::s8: return spread_kind<Kind::s8>(of, out, order, parts);
     case Kind::u8: return spread_kind<Kind::u8>(of, out, order, parts);
     default: return spread_kind<Kind::b1>(of, out, order, parts);
@@ -100,14 +102,14 @@ Scale scale_of(u8 code, bool is_ue4m3) {
 
 // The scales of each group of a row of A and of a column of B.
 struct ScalePlanes {
-  float significands_a[MOST_ROWS][GROUPS];
-  i32 exponents_a[MOST_ROWS][GROUPS];
-  alignas(64) float significands_b[GROUPS][MOST_COLUMNS];
-  alignas(64) i32 exponents_b[GROUPS][MOST_COLUMNS];
+  float significands_a[MOST_ROWS][MOST_GROUPS];
+  i32 exponents_a[MOST_ROWS][MOST_GROUPS];
+  alignas(64) float significands_b[MOST_GROUPS][MOST_COLUMNS];
+  alignas(64) i32 exponents_b[MOST_GROUPS][MOST_COLUMNS];
 
-  ScalePlanes(const Scales &of, u32 rows, u32 n) {
-    for (u32 group = 0; group < GROUPS; ++group) {
-      const u32 at = group * of.count / GROUPS;
+  ScalePlanes(const Scales &of, u32 rows, u32 n, u32 groups) {
+    for (u32 group = 0; group < groups; ++group) {
+      const u32 at = group * of.count / groups;
       for (u32 row = 0; row < rows; ++row) {
         Scale scale = scale_of(of.a[row * of.count + at], of.is_ue4m3);
         significands_a[row][group] = scale.significand;
@@ -157,8 +159,8 @@ struct Gathered {
 struct Planes {
   alignas(64) float a[MOST_ROWS * MOST_K];
   alignas(64) i32 exponents_a[MOST_ROWS * MOST_K];
-  alignas(64) float b[2 * MOST_K * MOST_COLUMNS];
-  alignas(64) i32 exponents_b[2 * MOST_K * MOST_COLUMNS];
+  alignas(64) float b[MOST_K_OF_B * MOST_COLUMNS];
+  alignas(64) i32 exponents_b[MOST_K_OF_B * MOST_COLUMNS];
   u32 rows, n;
   const u8 *columns;  // of the elements of a sparse A, or null
   bool special;       // whether an element of A or B is an infinity or a NaN
@@ -261,17 +263,17 @@ template <Sum S> [[gnu::noinline]] void scaled_sums(const Planes &p, const Scale
 
 // Sums of groups: what the products of a group add up to is exact, as are both significands of its scales times that.
 // Groups and D are aligned to the largest exponent of scales and D, and truncated to 35 fraction bits.
-[[gnu::noinline]] void group_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
+template <u32 K> [[gnu::noinline]] void group_sums(const Planes &p, const ScalePlanes &scales, const Matrix &matrix) {
   constexpr int fraction_bits = 35;
   Gathered gathered;
   each_sum(p, matrix, [&](u32 row, u32 column, float *d) {
-    const Products of = p.products<MOST_K>(row, column, gathered);
+    const Products of = p.products<K>(row, column, gathered);
     Doubles start = to<Doubles>(load<Floats>(d)), total = 0;
     Ints greatest = exponents(load<Floats>(d));
     UNROLLED
-    for (u32 g = 0; g < GROUPS; ++g) greatest = larger(greatest, scales.exponents(row, column, g));
+    for (u32 g = 0; g < K / GROUP; ++g) greatest = larger(greatest, scales.exponents(row, column, g));
     UNROLLED
-    for (u32 g = 0; g < GROUPS; ++g) {
+    for (u32 g = 0; g < K / GROUP; ++g) {
       Floats group = 0;
       UNROLLED
       for (u32 k = g * GROUP; k < (g + 1) * GROUP; ++k) group += of.float_product(k);
@@ -347,8 +349,9 @@ extern "C" void emu_multiply(const Operand &a, const Operand &b, const Matrix &d
 extern "C" void emu_multiply_scaled(const Operand &a, const Operand &b, const Scales &scales, const Matrix &d) {
   Planes planes;
   fill(planes, a, b);
-  const ScalePlanes of_groups(scales, a.rows, b.rows);
-  if (a.kind == Kind::e2m1x2) return group_sums(planes, of_groups, d);
+  const ScalePlanes of_groups(scales, a.rows, b.rows, a.is_long ? 6 : 4);
+  if (a.is_long) return group_sums<96>(planes, of_groups, d);
+  if (a.kind == Kind::e2m1x2) return group_sums<64>(planes, of_groups, d);
   fill_exponents(planes, a, b);
   scaled_sums<Sum{32, 25, Result::F32}>(planes, of_groups, d);
 }

@@ -15,6 +15,7 @@ from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.emit import host_address
 from dsl.emulator.families.tcgen05.numbers import TensorArea, TensorOp, tcgen05, tensor_access
 from dsl.emulator.families.warp import emit as warp
+from dsl.emulator.ir import needs
 from dsl.emulator.machine import context
 from dsl.emulator.machine.numbers import meeting
 from dsl.emulator.ptx.syntax import Addr, PtxError, Vec
@@ -174,6 +175,7 @@ def multiply(body, instr):
     form = tcgen05.MMA | next(_KINDS[each] for each in instr.mods if each in _KINDS) << tcgen05.KIND_SHIFT
     form |= tcgen05.A_IN_TENSOR_MEMORY * isinstance(a, Addr)
     form |= tcgen05.STATIONARY * ("ws" in instr.mods) | tcgen05.SPARSE * (metadata is not None)
+    form |= tcgen05.TAKES_96 * (not needs.read("103a").refusal(body.module.target, body.module.version)[0])
     form |= tcgen05.BLOCK_16 * (not {"block16", "scale_vec::4X"}.isdisjoint(instr.mods))
     op = _op(body, instr, form)
     _put(body, op, TensorOp.d, _address(body, d))

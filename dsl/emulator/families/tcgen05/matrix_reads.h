@@ -1,7 +1,8 @@
 // Operands of tcgen05.mma and tcgen05.cp in shared memory: PTX ISA 9.7.16.3, 9.7.16.4.1, 9.7.16.10.1.
 //
 // A matrix descriptor has, in units of 16 bytes, the start address (bits 0-13), the leading (16-29) and the stride byte
-// offset (32-45); 0b001 (46-48); the base offset (49-51); the swizzle (61-63). Memory is read in chunks of 16 bytes.
+// offset (32-45); 0b001 (46-48); whether the leading offset is an address (52): that of the line of 128 bytes in which a
+// row goes on that does not end in its line; the base offset (49-51); the swizzle (61-63). Memory is read in chunks of 16 bytes.
 // Where K runs fastest, row r of 32 bytes is two chunks; eight rows follow one another, W chunks apart, the next eight
 // a stride offset further. Where M or N runs fastest, a chunk is some rows at one k. W is how many chunks the swizzle
 // mixes: chunk c of line l (128 bytes each) of its pattern is at c xor l; with atoms of 32 bytes two chunks move
@@ -20,6 +21,7 @@ struct MatrixDescriptor {
   u32 pitch = CHUNK_BYTES << width_log2;                                                   // from a line to the next
   u32 lines = wide_atoms ? 4 : 8;
   u32 base = plain ? 0 : field(49, 7);
+  bool absolute = field(52, 1);
 
   u32 field(u32 bit, u32 mask) const { return bits >> bit & mask; }
   u32 offset(u32 bit) const { return field(bit, 0x3FFF) << 4; }
@@ -29,9 +31,9 @@ struct MatrixDescriptor {
   }
   // The bit of the first field that has no meaning, or NO_FIELD.
   static constexpr u32 NO_FIELD = ~0u;
-  u32 wrong_field() const {
+  u32 wrong_field(bool takes_absolute = false) const {
     if (field(46, 7) != 1) return 46;
-    if (field(52, 1)) return 52;
+    if (absolute && !(takes_absolute && swizzle == 2 && !base)) return 52;
     if (field(53, 0xFF)) return 53;
     return swizzle == 3 || swizzle == 5 || swizzle == 7 ? 61 : NO_FIELD;
   }
@@ -41,10 +43,13 @@ struct MatrixDescriptor {
 // false, where `take` is.
 template <class Take> bool each_chunk_by_row(const MatrixDescriptor &desc, u32 rows, u32 bytes, Take take) {
   const u32 step = desc.plain ? desc.leading : CHUNK_BYTES;
+  const u32 in_line = desc.absolute ? 8 - (desc.start / CHUNK_BYTES & 7) : bytes / CHUNK_BYTES;
   for (u32 row = 0; row < rows; ++row) {
-    const u32 place = desc.start + (row >> 3) * desc.stride + (row & 7) * desc.pitch;
-    for (u32 chunk = 0; chunk < bytes / CHUNK_BYTES; ++chunk)
-      if (!take(desc.swizzled(place + chunk * step), row, chunk * CHUNK_BYTES)) return false;
+    const u32 inside = (row >> 3) * desc.stride + (row & 7) * desc.pitch;
+    for (u32 chunk = 0; chunk < bytes / CHUNK_BYTES; ++chunk) {
+      const u32 place = chunk < in_line ? desc.start + chunk * step : desc.leading + (chunk - in_line) * step;
+      if (!take(desc.swizzled(place + inside), row, chunk * CHUNK_BYTES)) return false;
+    }
   }
   return true;
 }

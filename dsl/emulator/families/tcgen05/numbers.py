@@ -77,7 +77,7 @@ class tcgen05:
     F16, TF32, F8F6F4, I8, MXF8F6F4, MXF4, MXF4NVF4 = range(7)
     PAIR, A_IN_TENSOR_MEMORY, STATIONARY = 1 << 8, 1 << 9, 1 << 10  # the last: of a mma.ws
     BLOCK_16 = 1 << 11  # of a scaled kind: a scale for 16 elements, not for 32
-    SPARSE = 1 << 12  # A of a mma
+    SPARSE, TAKES_96 = 1 << 12, 1 << 13  # A of a mma; a mma of sm_103a, where K may be 96
     SHAPE_SHIFT = 12
     CP_128X256B, CP_4X256B, CP_128X128B, CP_64X128B_02_13, CP_64X128B_01_23, CP_32X128B = range(6)
     FROM_B4, FROM_B6 = 1 << 16, 1 << 17  # a cp that widens elements of 4 or 6 bits to 8

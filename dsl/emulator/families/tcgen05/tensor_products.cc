@@ -15,6 +15,7 @@ using namespace tensor_fault;
 constexpr u32 LANES_A_BLOCK = tensor_memory::LANES, GROUP = tensor_memory::GROUP;
 
 constexpr u32 SCALED_ROWS = 32;  // whose scales are in one column, on a lane each
+constexpr u32 MOST_SCALES = 6;   // of a row
 
 // An address of scales; its highest two bits are for software.
 constexpr TensorPlace scale_place(u32 address) { return {address & ~(3u << 30)}; }
@@ -26,12 +27,22 @@ struct Side {
   u32 rows, bytes, type, major;
 };
 
+// The scales of A or of B in tensor memory: `first` is the byte of a word at which they begin, and
+// those that do not end in their word go on in that of `step` columns further. As CuTe has it (`tmem_sf_frg`).
+struct ScaleSide {
+  TensorPlace place;
+  u32 first, rows, columns, step;
+};
+
+constexpr u32 columns_for(u32 rows) { return (rows + SCALED_ROWS - 1) / SCALED_ROWS; }
+
 // A product as its instruction descriptor and its operands tell of it.
 struct Product {
   Context *ctx;
   const TensorOp &op;
   u32 kind = op.form >> KIND_SHIFT & 15;
   bool pair = op.form & PAIR, scaled = kind >= MXF8F6F4, packed = kind >= MXF4;
+  bool is_long = packed && field(31, 1);  // K is 96
   bool in_tensor_memory = op.form & A_IN_TENSOR_MEMORY, stationary = op.form & STATIONARY;
   bool sparse = op.form & SPARSE;
   u32 blocks = pair ? 2 : 1;
@@ -45,12 +56,19 @@ struct Product {
   TensorPlace d{op.d}, a{(u32)op.a}, metadata{op.metadata + (sparse ? field(0, 3) : 0)};
   u32 metadata_columns = size == 1 ? 2 : 1;
   // of each row of A or B along K; none where there are no scales
-  u32 scales = kind == MXF8F6F4 ? 1 : !scaled ? 0 : op.form & BLOCK_16 ? 4 : 2;
+  u32 scales = kind == MXF8F6F4 ? 1 : !scaled ? 0 : (op.form & BLOCK_16 ? 4 : 2) * (is_long ? 3 : 2) / 2;
+  u32 bytes = is_long ? LONG_ROW_BYTES : ROW_BYTES;  // of a row of A
 
   u32 field(u32 bit, u32 mask) const { return op.idesc >> bit & mask; }
 
-  Side side_a() const { return {op.a, rows, ROW_BYTES, 7, 15}; }
-  Side side_b() const { return {op.b, n / blocks, sparse ? 2 * ROW_BYTES : ROW_BYTES, 10, 16}; }
+  Side side_a() const { return {op.a, rows, bytes, 7, 15}; }
+  Side side_b() const { return {op.b, n / blocks, sparse ? 2 * bytes : bytes, 10, 16}; }
+
+  ScaleSide scales_a() const { return scale_side(op.scale_a, 29, rows, rows); }
+  ScaleSide scales_b() const { return scale_side(op.scale_b, 4, width, n); }
+  ScaleSide scale_side(u32 address, u32 bit, u32 rows, u32 all) const {
+    return {scale_place(address), field(bit, 3), rows, columns_for(rows), (all + 127) / 128 * 4};
+  }
 
   // The block of the pair that has the first rows, or the last.
   Context *block(u32 c) const { return pair && (ctx->cluster_rank & 1) != c ? peer_of(ctx) : ctx; }
@@ -71,7 +89,7 @@ struct Product {
   }
 
   // Whether the byte at which the scales of A (from bit 29) or of B (from bit 4) begin may be one.
-  bool is_scale(u32 bit) const { return field(bit, 3) % scales == 0; }
+  bool is_scale(u32 bit) const { return field(bit, 3) % (is_long ? scales / 3 : scales) == 0; }
 
   bool is_scale_type() const { return field(23, 1) ? !(op.form & BLOCK_16) || kind == MXF4NVF4 : kind == MXF4NVF4; }
 
@@ -80,7 +98,7 @@ struct Product {
   u32 column_of_b(u32 row) const { return row % width / SCALED_ROWS; }
 
   bool is_shape() const {
-    if (pair) return m == 128 || m == 256;
+    if (pair) return (m == 128 && !is_long) || m == 256;
     return m == 128 || (m == 64 && !scaled) || (m == 32 && stationary);
   }
 
@@ -112,7 +130,7 @@ struct Product {
     if (scaled && !is_scale(4)) return 4;
     if (scaled && !is_scale(29)) return 29;
     if (scaled && !is_scale_type()) return 23;
-    if (scaled && field(31, 1)) return 31;
+    if (scaled && field(31, 1) && !(packed && op.form & TAKES_96)) return 31;
     if (!is_width()) return 17;
     if (!scaled && (field(23, 1) || field(29, 1))) return field(23, 1) ? 23 : 29;
     if (!is_shape()) return scaled ? 27 : 24;
@@ -144,6 +162,11 @@ bool are_allocated(const Product &p, u32 address, u32 count) {
   return true;
 }
 
+bool are_allocated(const Product &p, const ScaleSide &of) {
+  const u32 beyond = of.first + p.scales > 4 ? of.step : 0;
+  return are_allocated(p, of.place.bits, of.columns) && are_allocated(p, of.place.bits + beyond, of.columns);
+}
+
 // `take` the chunks of an operand of some rows in the shared memory of a block.
 template <class Take> bool each_chunk(const Product &p, const Side &of, Take take) {
   const MatrixDescriptor desc{of.descriptor};
@@ -156,7 +179,8 @@ bool is_matrix_right(const Product &p, const Side &of) {
     return illegal(p.ctx, p.op.thread, p.op.site, detail, of.descriptor, more);
   };
   const MatrixDescriptor desc{of.descriptor};
-  if (const u32 field = desc.wrong_field(); field != desc.NO_FIELD) return fault(BAD_MATRIX, field);
+  const bool takes_absolute = p.op.form & TAKES_96 && !p.field(of.major, 1);
+  if (const u32 field = desc.wrong_field(takes_absolute); field != desc.NO_FIELD) return fault(BAD_MATRIX, field);
   return each_chunk(p, of, [&](u32 address, u32, u32) {
     return address + CHUNK_BYTES <= p.ctx->smem_bytes || fault(MATRIX_OUTSIDE, address);
   });
@@ -185,7 +209,7 @@ void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
   if (!p.in_tensor_memory) return read_matrix(p, block, p.side_a(), out);
   const u32 first = p.a.lane() + part * p.lanes_a_part;
   for (u32 row = 0; row < p.rows; ++row)
-    __builtin_memcpy(out + row * ROW_BYTES, cells_of(block, p.lane(row, first), p.a.column()), ROW_BYTES);
+    __builtin_memcpy(out + row * p.bytes, cells_of(block, p.lane(row, first), p.a.column()), p.bytes);
 }
 
 // The metadata of a row of A: four bits for each chunk of two (tf32) or four columns. Elements of 8 bits have two words in
@@ -221,24 +245,23 @@ bool read_columns(const Product &p, const Context *block, u32 part, u8 *out) {
 
 // The scales of rows of A or of B in a block, `p.scales` bytes each. PTX ISA 9.7.16.10.7
 template <class Lane, class Column>
-void read_scales(const Product &p, const Context *block, u32 address, u32 first, u32 rows, Lane lane, Column column,
+void read_scales(const Product &p, const Context *block, const ScaleSide &of, u32 rows, Lane lane, Column column,
                  u8 *out) {
-  const TensorPlace place = scale_place(address);
   for (u32 row = 0; row < rows; ++row) {
-    const u8 *word = (const u8 *)cells_of(block, place.lane() + lane(row), place.column() + column(row));
-    __builtin_memcpy(out + row * p.scales, word + first, p.scales);
+    const u32 *words = cells_of(block, of.place.lane() + lane(row), of.place.column() + column(row));
+    for (u32 byte = of.first; byte < of.first + p.scales; ++byte) *out++ = words[byte / 4 * of.step] >> byte % 4 * 8;
   }
 }
 
 void read_scales_of_a(const Product &p, const Context *block, u8 *out) {
   read_scales(
-      p, block, p.op.scale_a, p.field(29, 3), p.rows, [](u32 row) { return row % SCALED_ROWS; },
+      p, block, p.scales_a(), p.rows, [](u32 row) { return row % SCALED_ROWS; },
       [](u32 row) { return row / SCALED_ROWS; }, out);
 }
 
 void read_scales_of_b(const Product &p, const Context *block, u8 *out) {
   read_scales(
-      p, block, p.op.scale_b, p.field(4, 3), p.n, [&](u32 row) { return p.lane_of_b(row); },
+      p, block, p.scales_b(), p.n, [&](u32 row) { return p.lane_of_b(row); },
       [&](u32 row) { return p.column_of_b(row); }, out);
 }
 
@@ -260,23 +283,21 @@ template <class Move> void each_part_of_d(const Product &p, u32 c, float *plane,
 
 // One block's rows of D, in parts of the columns where A has a copy for each.
 void multiply_rows(const Product &p, const Context *block, const u8 *raw_b, bool is_half, float *d) {
-  alignas(64) u8 raw_a[MOST_ROWS * ROW_BYTES];
-  u8 scales_a[MOST_ROWS * 4], scales_b[MOST_COLUMNS * 4], columns[MOST_ROWS * ROW_BYTES];
+  alignas(64) u8 raw_a[MOST_ROWS * LONG_ROW_BYTES];
+  u8 scales_a[MOST_ROWS * MOST_SCALES], scales_b[MOST_COLUMNS * MOST_SCALES], columns[MOST_ROWS * ROW_BYTES];
   const u32 parts = p.in_tensor_memory || p.sparse ? p.parts : 1, width = p.n / parts;
   if (p.scaled) read_scales_of_a(p, block, scales_a), read_scales_of_b(p, block, scales_b);
   for (u32 part = 0; part < parts; ++part) {
     const u32 first = part * width;
     read_a(p, block, part, raw_a);
     if (p.sparse && !read_columns(p, block, part, columns)) return;
-    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0, p.sparse ? columns : nullptr},
-        b{raw_b + first * p.side_b().bytes, width, kind_of(p, 10), p.field(14, 1) != 0};
+    const Operand a{raw_a, p.rows, kind_of(p, 7), p.field(13, 1) != 0, p.sparse ? columns : nullptr, p.is_long},
+        b{raw_b + first * p.side_b().bytes, width, kind_of(p, 10), p.field(14, 1) != 0, nullptr, p.is_long};
     const Scales scales{scales_a, scales_b + first * p.scales, p.scales, !p.field(23, 1)};
     if (p.scaled) emu_multiply_scaled(a, b, scales, {d + first, p.n});
     else emu_multiply(a, b, {d + first, p.n}, {25, is_half, p.field(3, 1) != 0, p.op.scale_d});
   }
 }
-
-constexpr u32 columns_for(u32 rows) { return (rows + SCALED_ROWS - 1) / SCALED_ROWS; }
 
 }  // namespace
 
@@ -293,9 +314,8 @@ bool is_product_right(Context *ctx, const TensorOp &op) {
   if (p.sparse && !are_allocated(p, p.metadata.bits, p.metadata_columns)) return false;
   if (op.zero_columns) return fault(ZERO_COLUMNS, op.zero_columns);
   if (!are_allocated(p, op.d, p.width)) return false;
-  if (p.scaled && !are_allocated(p, scale_place(op.scale_a).bits, columns_for(p.rows))) return false;
-  if (p.scaled && !are_allocated(p, scale_place(op.scale_b).bits, columns_for(p.width))) return false;
-  if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, ROW_BYTES / 4) : !is_matrix_right(p, p.side_a())) return false;
+  if (p.scaled && (!are_allocated(p, p.scales_a()) || !are_allocated(p, p.scales_b()))) return false;
+  if (p.in_tensor_memory ? !are_allocated(p, (u32)op.a, p.bytes / 4) : !is_matrix_right(p, p.side_a())) return false;
   return is_matrix_right(p, p.side_b());
 }
 
@@ -336,12 +356,14 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
     }
     return true;
   };
-  auto scales = [&](Context *block, u32 address, u32 rows, u32 parts) {
-    const TensorPlace place = scale_place(address);
+  auto scales = [&](Context *block, const ScaleSide &of, u32 parts) {
     for (u32 group = 0; group < 2 * parts; ++group) {
       const u32 before = group % 2 * GROUP;  // rows on the lanes before it
-      const u32 count = rows > before ? columns_for(rows - before) : 0;
-      if (count && !touches.tensor(block, group % 2 + group / 2 * 4, place.column(), count, false)) return false;
+      const u32 count = of.rows > before ? columns_for(of.rows - before) : 0;
+      for (u32 step = 0; count && step < (of.first + p.scales > 4 ? 2 : 1); ++step) {
+        const u32 column = of.place.column() + step * of.step;
+        if (!touches.tensor(block, group % 2 + group / 2 * 4, column, count, false)) return false;
+      }
     }
     return true;
   };
@@ -349,11 +371,11 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
     Context *block = p.block(c);
     if (!matrix(block, p.side_b())) return false;
     if (!p.in_tensor_memory && !matrix(block, p.side_a())) return false;
-    if (p.scaled && !scales(block, op.scale_a, p.rows, 1)) return false;
-    if (p.scaled && !scales(block, op.scale_b, p.width, p.parts)) return false;
+    if (p.scaled && !scales(block, p.scales_a(), 1)) return false;
+    if (p.scaled && !scales(block, p.scales_b(), p.parts)) return false;
     for (u32 part = 0; part < p.parts; ++part) {
       const u32 first = part * p.lanes_a_part;
-      if (p.in_tensor_memory && !lanes(block, p.a, first, ROW_BYTES / 4, nullptr)) return false;
+      if (p.in_tensor_memory && !lanes(block, p.a, first, p.bytes / 4, nullptr)) return false;
       if (p.sparse && !lanes(block, p.metadata, first, p.metadata_columns, nullptr)) return false;
       if (!lanes(block, p.d, first, p.width, op.kept_lanes + 4 * c)) return false;
     }

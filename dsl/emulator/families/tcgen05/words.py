@@ -254,7 +254,7 @@ _FIELDS = {
     24: "bits 24-28, M / 16, is not a height of this kind and cta_group",
     27: "bits 27-28, M / 128, is not a height of this kind and cta_group",
     29: "bits 29-30, the first byte of A's scales, are none of the kind",
-    31: "bit 31 must be 0: K is not 96",
+    31: "bit 31, that K is 96, is for kinds `mxf4` and `mxf4nvf4` of sm_103a",
 }
 
 
@@ -271,7 +271,8 @@ def _bad_instruction(launch, instr):
 
 _MATRIX_FIELDS = {
     46: "bits 46-48 must be 0b001; 0 there is a descriptor of wgmma",
-    52: "bit 52, an absolute leading offset, is not emulated",
+    52: "bit 52, an absolute leading offset, is for K-major operands of `tcgen05.mma` on sm_103a with a swizzle of 128 "
+    "bytes and a base offset of 0",
     53: "bits 53-60 must be 0",
     61: "bits 61-63, the swizzle, must be 0 (none), 1 (128 bytes by atoms of 32), 2 (128), 4 (64) or 6 (32)",
 }

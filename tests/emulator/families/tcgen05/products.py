@@ -55,6 +55,10 @@ class Case:
     seed: int = 0
 
     @property
+    def target(self) -> str:
+        return "sm_100a"
+
+    @property
     def k(self) -> int:
         return ROW_BYTES // BYTES.get(self.a, 1)
 
@@ -164,7 +168,7 @@ def put_a(case: Case, cells: np.ndarray, a: np.ndarray) -> None:
     """The rows of A in the lanes of the rows of D, once for each part of the columns of D. PTX ISA 9.7.16.10.5"""
     words = in_tensor_memory(a, case.a)
     block, lane, _ = place_of_d(case)
-    cells[block, lane, case.n : case.n + 8] = words[:, None]
+    cells[block, lane, case.n : case.n + words.shape[1]] = words[:, None]
 
 
 def check(case: Case) -> None:
@@ -190,5 +194,5 @@ def multiply(case: Case, cells: np.ndarray, shared: list[bytes]) -> np.ndarray:
     a, b = (program.descriptor(x.start, x.leading, x.stride, x.swizzle, x.base) for x in case.layouts)
     one = case.blocks == 1
     after = program.run(case.operation, cells[0] if one else cells, shared[0] if one else shared, a, b, case.idesc,
-                        case.adds)  # fmt: skip
+                        case.adds, target=case.target)  # fmt: skip
     return after.reshape(cells.shape)

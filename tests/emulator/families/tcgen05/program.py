@@ -9,6 +9,7 @@ from tests.emulator.conftest import HEADER_100, Machine
 SMEM_BYTES = 96 * 1024
 FIRST = 1024  # of the image in shared memory; before it are an mbarrier and the address in tensor memory
 LANES = 128
+MODELS = {"sm_100a": "b200", "sm_103a": "b300"}
 _PARAMS = {"image": "u64", "cells": "u64", "da": "u64", "db": "u64", "idesc": "u32", "adds": "u32"}
 _CLUSTER_BARRIER = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
 _MULTICAST = (
@@ -67,7 +68,7 @@ END: ret; }}
 
 
 def run(operation: str, cells: np.ndarray, image: bytes | list[bytes] = b"", a: int = 0, b: int = 0, idesc: int = 0,
-        adds: bool = True, checks=(), seed: int = 0, text: str = "") -> np.ndarray:  # fmt: skip
+        adds: bool = True, checks=(), seed: int = 0, text: str = "", target: str = "sm_100a") -> np.ndarray:  # fmt: skip
     """Tensor memory (128 lanes, columns) after an operation on `cells`; `image` is put into shared memory at FIRST.
     For a pair both have an entry for each block. `text`: another kernel with these parameters."""
     cells = np.ascontiguousarray(cells, np.uint32).copy()
@@ -75,7 +76,8 @@ def run(operation: str, cells: np.ndarray, image: bytes | list[bytes] = b"", a: 
     whole = np.zeros((len(images), SMEM_BYTES), np.uint8)
     for row, each in zip(whole, images, strict=True):
         row[: len(each)] = np.frombuffer(each, np.uint8)
-    Machine("b200").run(text or ptx(operation, cells.shape[-1], len(images)), grid=len(images), block=128,
+    text = (text or ptx(operation, cells.shape[-1], len(images))).replace("sm_100a", target)
+    Machine(MODELS[target]).run(text, grid=len(images), block=128,
                         cluster=(len(images), 1, 1), smem_bytes=SMEM_BYTES, image=whole, cells=cells, a=np.uint64(a),
                         b=np.uint64(b), idesc=np.uint32(idesc), adds=int(adds), checks=checks, seed=seed)  # fmt: skip
     return cells
