@@ -102,6 +102,8 @@ def _rule(opcode: str, row: Row) -> str:
             return "published xie2025"
         eight_bits = f"; 8-bit floats of mma on Hopper and B200 open: {UNMEASURED.bound}" if opcode == "mma" else ""
         return f"published xie2025, fasi2021 (f16, bf16, tf32); ISA (integers, f64){eight_bits}"
+    if opcode == "tcgen05" and "mma" in row.modifiers:
+        return _of_tensor_memory(row)
     bounds = {kind: leeway.bound for (name, kind), leeway in APPROXIMATE.items() if name == opcode}
     bounds = {kind: text for kind, text in bounds.items() if kind in row.modifiers and "approx" in row.modifiers}
     if bounds:
@@ -110,6 +112,17 @@ def _rule(opcode: str, row: Row) -> str:
     if opcode in ("atom", "red") and "async" not in row.modifiers:
         return "ISA; the order of threads is open"
     return {"elect": "open: any lane of the mask", "activemask": "open: how the warp diverged"}.get(opcode, "ISA")
+
+
+def _of_tensor_memory(row: Row) -> str:
+    """tcgen05.mma."""
+    if not {"sp", "ws"}.isdisjoint(row.modifiers):
+        return f"ISA (integers); floats open: {UNMEASURED.bound}"
+    if "block_scale" in row.modifiers:
+        return f"published xie2025; 4- and 6-bit floats in bytes, K = 96 open: {UNMEASURED.bound}"
+    if "kind::i8" in row.modifiers:
+        return f"published xie2025 (e4m3, e5m2); ISA (integers); 4- and 6-bit floats open: {UNMEASURED.bound}"
+    return f"published xie2025 (f16, bf16, tf32); scale-input-d open: {UNMEASURED.bound}"
 
 
 def tests_by_opcode() -> dict[str, list[str]]:

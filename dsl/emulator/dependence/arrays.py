@@ -19,7 +19,7 @@ import numpy as np
 
 from dsl.emulator.dependence import dataflow, uses
 from dsl.emulator.dependence.dataflow import Place, Pointers, Summary
-from dsl.emulator.dependence.sources import ABSENT_LANE, Leeway
+from dsl.emulator.dependence.sources import Leeway
 from dsl.emulator.execute.program import Program
 from dsl.emulator.machine.memory import Memory
 
@@ -114,8 +114,8 @@ class Arrays:
 
     def ended(self, program: Program, entry: str) -> None:
         """Take note of what the last launch was seen to do."""
-        if entry in program.shuffled_absent:
-            self._join(program, *self._launched, shuffled_absent=True)
+        if seen := program.seen.get(entry, 0):
+            self._join(program, *self._launched, seen)
         if self._launched[0].sources or any(self._origins.values()) or any(self._variables.values()):
             self._note_decisions(program, entry, self._launched[1])
 
@@ -125,7 +125,7 @@ class Arrays:
         if key not in known:
             known[key] = uses.uses_of(program.module, entry, program.tensor_core, offsets)
         summary, found = known[key]
-        sources = self._counted(program, summary, entry in program.shuffled_absent)
+        sources = self._counted(program, summary, program.seen.get(entry, 0))
         for use in found:
             origins = {each for number, each in sources.items() if use.bits >> number & 1}
             for number, place in enumerate(summary.places):
@@ -137,10 +137,8 @@ class Arrays:
                 made = Decision(use.what, use.instr.name, place and place.file, place and place.line)
                 self._decisions[made] = self._decisions.get(made, _NONE) | origins
 
-    def _join(
-        self, program: Program, summary: Summary, pointers: dict[int, dict[int, int]], shuffled_absent: bool = False
-    ) -> None:
-        sources = self._counted(program, summary, shuffled_absent)
+    def _join(self, program: Program, summary: Summary, pointers: dict[int, dict[int, int]], seen: int = 0) -> None:
+        sources = self._counted(program, summary, seen)
         changed = bool(summary.writes)
         while changed:
             changed = False
@@ -153,10 +151,10 @@ class Arrays:
                         origins |= held if which & 1 else frozenset(each for each in held if each.leeway.decides)
                 changed |= self._add(program, place, pointers, origins)
 
-    def _counted(self, program: Program, summary: Summary, shuffled_absent: bool) -> dict[int, Origin]:
+    def _counted(self, program: Program, summary: Summary, seen: int) -> dict[int, Origin]:
         """The sources that count, by their bit."""
         origins = enumerate(_origin(program, each) for each in summary.sources)
-        return {number: each for number, each in origins if each.leeway is not ABSENT_LANE or shuffled_absent}
+        return {number: each for number, each in origins if not each.leeway.seen & ~seen}
 
     def _held(self, program: Program, place: Place, pointers: dict[int, dict[int, int]]) -> Origins:
         if place[0] == "variable":

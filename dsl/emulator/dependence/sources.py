@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from dsl.emulator import families
+from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr, Special
 from dsl.emulator.tensor_core.tensor_core import TensorCore
 
@@ -16,16 +17,18 @@ class Leeway:
 
     `decides`: whether a branch that depends on the value passes the dependence on. Values that only show who
     comes first (clocks, tickets, the leader of a warp) do not: kernels choose by them who works, not the result.
+    `seen`: it counts only if a launch was seen to do so (a bit of `seen` of machine/context.py); 0: always.
     """
 
     bound: str
     relative: float | None = None
     absolute: float | None = None
     decides: bool = True
+    seen: int = 0
 
 
 ORDER_OF_SUMS = Leeway("the order of the additions is open")
-ABSENT_LANE = Leeway("a lane that takes no part was read")  # of a shuffle, if a launch was seen to do so
+ABSENT_LANE = Leeway("a lane that takes no part was read", seen=context.SEEN_ABSENT_LANE)
 MACHINE = Leeway("the machine's own", decides=False)
 _MACHINE_REGISTERS = ("clock", "globaltimer", "smid", "nsmid", "warpid", "nwarpid", "gridid", "envreg")
 

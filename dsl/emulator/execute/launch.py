@@ -299,8 +299,8 @@ class _Launch:
                 least = self.code.size * self.blocks * self.threads
                 self._run_in_workers(first, at_once=least > workers.MANY or self.code.last_s > workers.LONG_S)
             self.prints.finish(self.shared.first_fault)
-            if any(slot.ctx.shuffled_absent for slot in self.slots):
-                self.program.shuffled_absent.add(self.entry_name)
+            for slot in self.slots:
+                self.program.seen[self.entry_name] |= slot.ctx.seen
             self.raise_failure()
         except BaseException as error:
             if not isinstance(error, Exception):  # KeyboardInterrupt, or what another signal's handler raised

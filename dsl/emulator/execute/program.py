@@ -6,6 +6,7 @@ import functools
 import hashlib
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ class Program:
         self._code: dict[tuple[str, bool, tuple], Code] = {}
         self._seeded: dict[tuple[str, tuple], Code] = {}
         self._lock = threading.Lock()
-        self.shuffled_absent: set[str] = set()  # entries in which a shuffle read a lane that took no part
+        self.seen: dict[str, int] = defaultdict(int)  # of each entry, what its launches were seen to do
         self.launched: set[tuple] = set()  # shapes of launches that were found right
         self.repeats: dict[tuple, Repeat] = {}  # by shape and memory: how machine code makes a launch again
 

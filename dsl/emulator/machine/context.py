@@ -78,6 +78,8 @@ GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
 # The work of a slot: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
 # while other blocks of its cluster run.
 IDLE, RUNNING, WAITING, DEAD, GONE = range(5)
+# Bits of `seen`, for a launch: a shuffle read a lane that took no part; a product that nobody measured.
+SEEN_ABSENT_LANE, SEEN_UNMEASURED = 1, 2
 MULTICAST = 1 << 16  # set in the mask of the blocks that a copy is for; without it the address names one
 PAIRED = 1 << 17  # the same if a copy may signal the mbarrier of the other block of a pair
 RANK_SHIFT = 24  # of an address in shared memory of a cluster: the rank of its block + 1; 0: the block itself
@@ -253,7 +255,7 @@ class Context(ctypes.Structure):
         ("undefined_thread", _u32),
         ("undefined_mark", _u64),  # 0: nowhere
         ("undefined_block", _u64),
-        ("shuffled_absent", _u32),  # whether a shuffle read a lane that took no part in it
+        ("seen", _u32),  # SEEN_ABSENT_LANE and its like
         # the scheduler: one bit a lane
         ("live", _u32 * MAX_WARPS),
         ("exited", _u32 * MAX_WARPS),

@@ -117,7 +117,7 @@ def test_a_lane_that_a_shuffle_asks_for_in_vain_is_noted():
 
     got = []
     block = Block().run(body)
-    assert got == [(71, True), (71, True)] and block.ctx.shuffled_absent == 1
+    assert got == [(71, True), (71, True)] and block.ctx.seen == context.SEEN_ABSENT_LANE
     bits = [(block.ctx.c[tid] & 255, block.ctx.c[tid] >> 9 & 1, block.ctx.c[tid] >> 16) for tid in (0, 1)]
     assert bits == [(1, 0, 1), (1, 1, 2)]
 

@@ -92,7 +92,7 @@ def load_and_reduce(body, instr):
 
 
 def _loaded(body, instr, count: int, address, half=None) -> list[str]:
-    """What a lane gets of a load."""
+    """The words that a lane loads."""
     columns = "0" if half is None else body.read(half, 32)
     area = _meet(body, instr, "ld", _form(instr, count), _address(body, address), columns)
     return [_get(body, area, TensorArea.words, i) for i in range(count)]

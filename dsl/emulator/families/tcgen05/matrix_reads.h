@@ -1,12 +1,12 @@
 // Operands of tcgen05.mma and tcgen05.cp in shared memory: PTX ISA 9.7.16.3, 9.7.16.4.1, 9.7.16.10.1.
 //
 // A matrix descriptor has, in units of 16 bytes, the start address (bits 0-13), the leading (16-29) and the stride byte
-// offset (32-45); 0b001 (46-48); whether the leading offset is an address (52): that of the line of 128 bytes in which a
-// row goes on that does not end in its line; the base offset (49-51); the swizzle (61-63). Memory is read in chunks of 16 bytes.
-// Where K runs fastest, row r of 32 bytes is two chunks; eight rows follow one another, W chunks apart, the next eight
-// a stride offset further. Where M or N runs fastest, a chunk is some rows at one k. W is how many chunks the swizzle
-// mixes: chunk c of line l (128 bytes each) of its pattern is at c xor l; with atoms of 32 bytes two chunks move
-// together, and the pattern has four lines.
+// offset (32-45); 0b001 (46-48); the base offset (49-51); whether the leading offset is an address (52), of the line of
+// 128 bytes in which a row goes on that does not end in its own; the swizzle (61-63). Memory is read in chunks of 16
+// bytes. Where K runs fastest, row r of 32 bytes is two chunks; eight rows follow one another, W chunks apart, the next
+// eight a stride offset further. Where M or N runs fastest, a chunk is some rows at one k. W is how many chunks the
+// swizzle mixes: chunk c of line l (128 bytes each) of its pattern is at c xor l; with atoms of 32 bytes two chunks
+// move together, and the pattern has four lines.
 #pragma once
 #include "tensor_core/planes.h"
 
@@ -39,8 +39,8 @@ struct MatrixDescriptor {
   }
 };
 
-// `take(address, row, byte)` for each 16 bytes of `rows` rows of `bytes` bytes: of one row from a byte on. Stops, and is
-// false, where `take` is.
+// `take(address, row, byte)` for each 16 bytes of `rows` rows of `bytes` bytes: of one row from a byte on. Stops, and
+// is false, where `take` is.
 template <class Take> bool each_chunk_by_row(const MatrixDescriptor &desc, u32 rows, u32 bytes, Take take) {
   const u32 step = desc.plain ? desc.leading : CHUNK_BYTES;
   const u32 in_line = desc.absolute ? 8 - (desc.start / CHUNK_BYTES & 7) : bytes / CHUNK_BYTES;

@@ -24,8 +24,8 @@ struct Warp {
 
   bool fault(u64 detail, u64 value = 0, u64 more = 0) const { return illegal(ctx, base, site, detail, value, more); }
 
-  // Whether all lanes have the same address and the same number of columns; else a fault. Where `by_lane`, each may have
-  // the address of its own lane: kernels of NVIDIA do so, and the first lane's counts.
+  // Whether all lanes have the same address and the same number of columns; else a fault. Where `by_lane`, each may
+  // have the address of its own lane: kernels of NVIDIA do so, and the first lane's counts.
   bool is_uniform(bool by_lane = false) const {
     for (u32 lane = 0; lane < WARP; ++lane) {
       const TensorArea &area = area_of(ctx, base + lane);

@@ -20,15 +20,15 @@ constexpr u32 MOST_SCALES = 6;   // of a row
 // An address of scales; its highest two bits are for software.
 constexpr TensorPlace scale_place(u32 address) { return {address & ~(3u << 30)}; }
 
-// A or B in the shared memory of a block: so many rows of so many bytes; the bits of the instruction descriptor from which
-// its type, and whether M or N runs fastest, are.
+// A or B in the shared memory of a block: so many rows of so many bytes; the bits of the instruction descriptor that
+// have its type, and whether M or N runs fastest.
 struct Side {
   u64 descriptor;
   u32 rows, bytes, type, major;
 };
 
-// The scales of A or of B in tensor memory: `first` is the byte of a word at which they begin, and
-// those that do not end in their word go on in that of `step` columns further. As CuTe has it (`tmem_sf_frg`).
+// The scales of A or of B in tensor memory, in so many columns: they begin at byte `first` of a word, and those that do
+// not end in it go on in the word `step` columns further. As CuTe has it (`tmem_sf_frg`).
 struct ScaleSide {
   TensorPlace place;
   u32 first, rows, columns, step;
@@ -108,6 +108,12 @@ struct Product {
     if (n < step || n > MOST_COLUMNS || n % step) return false;
     if (kind == I8) return pair ? n % 32 == 0 : n % 16 == 0 || n == 8 || n == 24;
     return size != 1 || packed || !field(16, 1) || n % (16 * blocks) == 0;  // a chunk has 16 rows of B
+  }
+
+  // Whether no source has the bits of its results: forms, and types of 4 and 6 bits in bytes.
+  bool is_unmeasured() const {
+    const bool in_bytes = kind == F8F6F4 || kind == MXF8F6F4, small = field(7, 7) > 2 || field(10, 7) > 2;
+    return kind != I8 && (stationary || sparse || is_long || op.scale_d || (in_bytes && small));
   }
 
   u32 wrong_result() const {
@@ -212,8 +218,8 @@ void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
     __builtin_memcpy(out + row * p.bytes, cells_of(block, p.lane(row, first), p.a.column()), p.bytes);
 }
 
-// The metadata of a row of A: four bits for each chunk of two (tf32) or four columns. Elements of 8 bits have two words in
-// the lane of their row. Wider ones have half a word in each of two lanes: a word is of a row and of that eight rows
+// The metadata of a row of A: four bits for each chunk of two (tf32) or four columns. Elements of 8 bits have two words
+// in the lane of their row. Wider ones have half a word in each of two lanes: a word is of a row and of that eight rows
 // further. PTX ISA 9.7.16.10.8.4, and `tmem_e_frg` of CuTe.
 u64 metadata_of(const Product &p, const Context *block, u32 row, u32 part) {
   const u32 first = part * p.lanes_a_part, column = p.metadata.column();
@@ -324,6 +330,7 @@ void multiply(Context *ctx, const TensorOp &op) {
   alignas(64) u8 raw_b[MOST_COLUMNS * 2 * ROW_BYTES];
   alignas(64) float d[MOST_ROWS * MOST_COLUMNS];
   const bool halves = !p.scaled && p.kind != I8 && p.field(4, 3) == 0;
+  if (p.is_unmeasured()) ctx->seen |= SEEN_UNMEASURED;
   read_b(p, raw_b);
   for (u32 c = 0; c < p.blocks; ++c) {
     __builtin_memset(d, 0, sizeof(float) * p.rows * p.n);

@@ -241,7 +241,7 @@ def _no_peer(launch, instr):
 # The fields of an instruction descriptor by their first bit, and what they may be. PTX ISA 9.7.16.4.2, 9.7.16.4.3
 _FIELDS = {
     0: "bits 0-1, the sparsity selector, must be 0, or 1 for a sparse A of elements of 16 or 32 bits",
-    2: "bit 2 stands for a sparse A: it must be 1 with `.sp`, and 0 without",
+    2: "bit 2, a sparse A, must be 1 with `.sp`, and 0 without",
     3: "bit 3, saturation, is for integers alone",
     4: "bits 4-5, the type of D (f16 0, f32 1, s32 2) or the first byte of B's scales, is none of the kind",
     6: "bit 6 must be 0",

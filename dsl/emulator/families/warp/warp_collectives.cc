@@ -73,7 +73,7 @@ void perform_shuffle(Context *ctx, u32 base, u32 group, u32 mode) {
   }
   if (ctx->begin_checks)
     for (u32 lane : Bits{group}) ctx->mark_got[base + lane] = ctx->mark_given[base + (ctx->c[base + lane] & 31)];
-  ctx->shuffled_absent |= absent;
+  if (absent) ctx->seen |= SEEN_ABSENT_LANE;
 }
 
 // vote: the ballot, and whether all voted.

@@ -165,7 +165,7 @@ def images(case: Case, stream: np.random.Generator, a: np.ndarray, b: np.ndarray
 
 
 def put_a(case: Case, cells: np.ndarray, a: np.ndarray) -> None:
-    """The rows of A in the lanes of the rows of D, once for each part of the columns of D. PTX ISA 9.7.16.10.5"""
+    """The rows of A, in the lanes of the rows of D, once for each part of the columns. PTX ISA 9.7.16.10.5"""
     words = in_tensor_memory(a, case.a)
     block, lane, _ = place_of_d(case)
     cells[block, lane, case.n : case.n + words.shape[1]] = words[:, None]

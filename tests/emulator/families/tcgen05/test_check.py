@@ -98,7 +98,7 @@ WRONG = {
     "a height that there is not": (
         [(MMA, f"or.b32 %idesc, %idesc, {3 << 24}; {MMA}")], "ILLEGAL", "(M is 176)"),
     "a width that there is not": ([(MMA, f"or.b32 %idesc, %idesc, {63 << 17}; {MMA}")], "ILLEGAL", "(N is 504)"),
-    "a sparse descriptor": ([(MMA, f"or.b32 %idesc, %idesc, 4; {MMA}")], "ILLEGAL", "bit 2 stands for a sparse A"),
+    "a sparse descriptor": ([(MMA, f"or.b32 %idesc, %idesc, 4; {MMA}")], "ILLEGAL", "bit 2, a sparse A, must be 1 with `.sp`"),
     "a matrix descriptor of wgmma": (
         [(MMA, f"and.b64 %da, %da, {~(7 << 46) & (1 << 64) - 1}; {MMA}")], "ILLEGAL", "0 there is a descriptor of wgmma"),
     "a swizzle that there is not": ([(MMA, f"or.b64 %da, %da, {3 << 61}; {MMA}")], "ILLEGAL", "bits 61-63, the swizzle"),

@@ -57,7 +57,7 @@ def test_forms_that_do_not_run_are_known():
     assert Counter(family_of(text) for text, instr in every_instruction().items() if not runs(instr)) == REFUSED
 
 
-def test_reductions_are_those_of_ptxas(ptxas):
+def test_ptxas_has_the_same_reductions(ptxas):
     texts = list(syntax.reductions())
     text = module(texts).replace("sm_100a", "sm_103a")
     ptxas(text, "sm_103a")

@@ -101,7 +101,7 @@ def put_scales(cells: np.ndarray, column: int, first: int, codes: np.ndarray, ha
     `cells` is of one block. PTX ISA 9.7.16.10.7"""
     words = cells.view(np.uint8).reshape(LANES, -1, 4)
     byte = first + np.arange(codes.shape[1])
-    beyond = byte // 4 * 4 * -(-len(codes) // 128)  # columns to the words after those of all rows
+    beyond = byte // 4 * 4 * -(-len(codes) // 128)  # columns to the next word of a row
     for half, rows in enumerate(np.split(codes, halves)):
         for row, quarter in itertools.product(range(len(rows)), range(4 // halves)):
             lane = row % 32 + 32 * quarter + 64 * half

@@ -1,6 +1,6 @@
 """tcgen05.mma.sp and .ws.sp against numpy in exact arithmetic: kinds, places of metadata, the selector, wrong metadata.
 
-Where metadata lie is written from the formulas of JAX (`format_tcgen05_sparse_metadata`, which runs on the chip) and of
+The places of metadata are written from the formulas of JAX (`format_tcgen05_sparse_metadata`, which runs on the chip) and of
 CuTe (`tmem_e_frg`, `tmem_e_frg_ws`); the PTX ISA has figures alone. C++ tested here: tensor_products.cc.
 """
 
@@ -90,7 +90,7 @@ def metadata(codes: np.ndarray, is_wide: bool) -> np.ndarray:
 
 
 def put_metadata(case: Sparse, cells: np.ndarray, codes: np.ndarray) -> None:
-    """Each block has those of its rows; parts of D's columns each have them in their lanes."""
+    """Each block has the metadata of its rows, once for each part of the columns of D."""
     first = case.n + 8 + case.selector
     for block, rows in zip(cells, np.split(codes, case.blocks), strict=True):
         words = metadata(rows, case.is_wide)
