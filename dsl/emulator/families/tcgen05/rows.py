@@ -91,7 +91,7 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
         tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits,
     )  # fmt: skip
 _BUFFERS = "/".join(f"collector::b{_i}::{_use}" for _i in range(4) for _use in ("fill", "use", "lastuse", "discard"))
-for _section, _sparse, _metadata in (("9.7.16.10.9.3", "", ""), ("9.7.16.10.9.4", "^sp", "[]")):
+for _section, _sparse, _metadata in (("9.7.16.10.9.3", "", ""), ("9.7.16.10.9.4", "sp", "[]")):
     _row(
         "tcgen05", _section,
         f"@100f,110f ^mma ^ws {_sparse} {_ALONE} kind::f16/kind::tf32/kind::f8f6f4/kind::i8@100a,110a ?{_BUFFERS}",
