@@ -1,4 +1,4 @@
-"""What a launch leaves open because nobody measured its products: by what its descriptors say, not by the text alone."""
+"""Products that a launch leaves open because nobody measured them: its descriptors decide, not the text alone."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def left_open(case: Case) -> list[str]:
 
 
 @pytest.mark.parametrize("case", OPEN)
-def test_what_nobody_measured_is_open(case):
+def test_products_that_nobody_measured_are_open(case):
     assert left_open(case) == ["nobody measured this form on the chip"]
 
 
 @pytest.mark.parametrize("case", KNOWN)
-def test_what_is_published_or_exact_is_not(case):
+def test_published_and_exact_products_are_not_open(case):
     assert left_open(case) == []

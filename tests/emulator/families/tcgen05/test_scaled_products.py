@@ -229,7 +229,7 @@ def test_scales_that_a_copy_brings_before_the_product():
     copies = [
         f"mov.b64 %g, {program.descriptor(place + 512 * atom, 16, 128)}; add.u32 %i, %d, {column};\n"
         "tcgen05.cp.cta_group::1.32x128b.warpx4 [%i], %g;"
-        for atom, column in enumerate((case.n + 8, case.n + 12))
+        for atom, column in enumerate(case.first_scales)
     ]
     at = [program.descriptor(x.start, x.leading, x.stride, x.swizzle, x.base) for x in case.layouts]
     cells = stream.integers(0, 1 << 32, (LANES, case.columns), np.uint32)
@@ -299,7 +299,7 @@ def test_a_row_that_goes_on_in_another_line(chunk, monkeypatch):
 
 
 @pytest.mark.parametrize("case, words", [
-    (scaled(LONG[2], m=128, n=64, blocks=2), "bits 27-28, M / 128, is no height of this kind and cta_group"),
+    (scaled(LONG[2], m=128, n=64, blocks=2), "bits 27-28, M / 128, is not a height of this kind and cta_group"),
     (scaled(LONG[2], ids=(1, 0)), "bits 29-30, the first byte of A's scales, are none of the kind"),
 ])  # fmt: skip
 def test_refusals_of_96_elements(case, words):

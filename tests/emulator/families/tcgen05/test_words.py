@@ -79,7 +79,7 @@ def test_a_transposed_b_of_8_bits_has_n_in_steps_of_16():
     "bits, words",
     [
         (GOOD & ~(7 << 46), "bits 46-48 must be 0b001; 0 there is a descriptor of wgmma"),
-        (GOOD | 1 << 52, "bit 52, an absolute leading offset, is not emulated"),
+        (GOOD | 1 << 52, "bit 52, an absolute leading offset, is for K-major"),
         (GOOD | 1 << 53, "bits 53-60 must be 0"), (GOOD | 1 << 60, "bits 53-60 must be 0"),
         (GOOD | 3 << 61, "bits 61-63, the swizzle"), (GOOD | 5 << 61, "bits 61-63"), (GOOD | 7 << 61, "bits 61-63"),
         (GOOD | 0x3FFF, "has bytes at 0x3fff0 of shared memory, which has 98304 bytes"),
