@@ -13,8 +13,8 @@ ORDERINGS = (
         source="9.7.9.25.3.1 cp.async: there is no order between it and other accesses but by a wait",
         differs="kinder: data that it wrote need no `fence.proxy.async` before `wgmma` and bulk copies read them; the "
         "ISA asks for one. Before `tcgen05.mma` and `tcgen05.cp` there is a warning, `CP_ASYNC_NOT_FENCED`. Copies of "
-        "the same bytes to one place by one instruction are a warning, `RACE_SAME_VALUE`, as NVIDIA's blockwise products "
-        "make them",
+        "the same bytes to one place by one instruction are a warning, `RACE_SAME_VALUE`, as NVIDIA's blockwise "
+        "products make them",
         hides="fence.proxy.async fence.proxy.async::global fence.proxy.async.global fence.proxy.async::shared::cta "
         "fence.proxy.async.shared::cta fence.proxy.async.shared::cluster",
     ),
