@@ -24,6 +24,7 @@ from dsl.emulator.ptx.traits import (
     NO_EFFECT,
     NO_RESULT,
     PRODUCT,
+    TENSOR,
     TILE_LOAD,
     TILE_STORE,
     UPDATES,
@@ -244,7 +245,7 @@ class Flow:
                 self.load(function, operand, spaces[-1]) if isinstance(operand, Addr) else self.read(function, operand)
             )
             bits, bases = bits | where[0], bases | where[1]
-        if instr.traits & PRODUCT:
+        if instr.traits & (PRODUCT | TENSOR):
             bits |= self.load(function, Addr(None), "shared")[0] | self.read(function, first)[0]
         if instr.traits & UPDATES:
             address = next(each for each in instr.operands if isinstance(each, Addr))
@@ -335,6 +336,8 @@ def _spaces(instr: Instr) -> list[str]:
     """The spaces of an instruction's addresses: the written space, then the read one; if it names one, both."""
     if instr.traits & (TILE_LOAD | TILE_STORE) and not instr.traits & ANYWHERE:
         return ["shared"]
+    if instr.traits & TENSOR:
+        return ["tensor"]
     return [mod.partition("::")[0] for mod in instr.mods if mod.partition("::")[0] in _SPACES] or ["generic"]
 
 

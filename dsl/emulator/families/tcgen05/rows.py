@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsl.emulator.families.tcgen05 import emit as tcgen05
 from dsl.emulator.ir.rows import NONE, Rows, nothing
-from dsl.emulator.ptx.traits import CLUSTER, TWO_RESULTS
+from dsl.emulator.ptx.traits import CLUSTER, TENSOR, TWO_RESULTS
 
 ROWS = Rows()
 _row = ROWS.add
@@ -34,11 +34,11 @@ _HALVES = [_SHAPES[0].replace("32x32b/16x64b", "16x32bx2")]
 for _forms, _more in ((_SHAPES, ""), (_HALVES, "n")):
     _row(
         "tcgen05", "9.7.16.8.2", [f"@100f,110f ^ld {_WARP} {_each} ?pack::16b b32" for _each in _forms],
-        tcgen05.load, meets=True, operands=f"={{x}}b32 [] {_more}",
+        tcgen05.load, meets=True, operands=f"={{x}}b32 [] {_more}", traits=TENSOR,
     )  # fmt: skip
     _row(
         "tcgen05", "9.7.16.8.3", [f"@100f,110f ^st {_WARP} {_each} ?unpack::16b b32" for _each in _forms],
-        tcgen05.store, meets=True, operands=f"[] {_more} {{x}}b32",
+        tcgen05.store, meets=True, operands=f"[] {_more} {{x}}b32", traits=TENSOR,
     )  # fmt: skip
 _COUNTS = "/".join(f"x{2 << _log}" for _log in range(7))
 for _shape, _more in (("32x32b", ""), ("16x32bx2", "n")):
@@ -46,7 +46,7 @@ for _shape, _more in (("32x32b", ""), ("16x32bx2", "n")):
         "tcgen05", "9.7.16.8.2",
         f"@103f,110f:8.8 ^ld ^red {_WARP} {_shape} {_COUNTS} min/max ?abs ?NaN f32 | "
         f"@103f,110f:8.8 ^ld ^red {_WARP} {_shape} {_COUNTS} min/max u32/s32",
-        tcgen05.load_and_reduce, meets=True, operands=f"={{x}}b32 =b32 [] {_more}", traits=TWO_RESULTS,
+        tcgen05.load_and_reduce, meets=True, operands=f"={{x}}b32 =b32 [] {_more}", traits=TWO_RESULTS | TENSOR,
     )  # fmt: skip
 _row("tcgen05", "9.7.16.8.5", f"@100f,110f wait::ld/wait::st {_WARP}", tcgen05.wait, operands=NONE)
 
@@ -65,7 +65,7 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
     _row(
         "tcgen05", "9.7.16.9.2",
         [f"@100f,110f ^cp {_group} {_each} {_more}" for _each in _COPIES for _more in ("", _WIDENS)],
-        tcgen05.copy, operands="[] u64", traits=_traits,
+        tcgen05.copy, operands="[] u64", traits=_traits | TENSOR,
     )  # fmt: skip
     _row(
         "tcgen05", "9.7.16.12.1", f"@100f,110f ^commit {_group} {_PLACES} b64",
@@ -84,11 +84,11 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
             ]
             _row(
                 "tcgen05", _section, f"@100f,110f ^mma {_sparse} {_group} {_kinds} {_COLLECTOR}",
-                tcgen05.multiply, operands=" | ".join(_lists), traits=_traits,
+                tcgen05.multiply, operands=" | ".join(_lists), traits=_traits | TENSOR,
             )  # fmt: skip
     _row(
         "tcgen05", "9.7.16.10.9.1", [f"^mma {_group} {_each} {_COLLECTOR}" for _each in _SCALED],
-        tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits,
+        tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits | TENSOR,
     )  # fmt: skip
 _BUFFERS = "/".join(f"collector::b{_i}::{_use}" for _i in range(4) for _use in ("fill", "use", "lastuse", "discard"))
 for _section, _sparse, _metadata in (("9.7.16.10.9.3", "", ""), ("9.7.16.10.9.4", "sp", "[]")):

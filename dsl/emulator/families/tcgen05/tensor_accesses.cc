@@ -117,11 +117,12 @@ bool check_lane(Context *ctx, const TensorLoad &load) {
   return check_columns(ctx, load.thread, load.site, ctx, load.group, load.column, load.count, kind);
 }
 
-bool check_load(Context *ctx, const TensorLoad &load) {
+bool check_load(Context *ctx, const TensorLoad &first, const TensorLoad &second) {
   const u8 *written = tensor_of(ctx).tensor_written;
-  for (u32 i = 0; written && i < load.count; ++i)
-    if (written[index_of(load.group, load.column) + i]) return true;
-  return check_written(ctx, load.thread, load.site, ctx, load.group, load.column, 1, false);
+  for (u32 i = 0; written && i < first.count; ++i)
+    if (written[index_of(first.group, first.column) + i] || written[index_of(second.group, second.column) + i])
+      return true;
+  return check_written(ctx, first.thread, first.site, ctx, first.group, first.column, 1, false);
 }
 
 void forget_written(Context *ctx, u32 column, u32 count) {

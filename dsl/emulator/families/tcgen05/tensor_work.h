@@ -24,8 +24,8 @@ bool touches_of_copy(Context *ctx, const TensorOp &op, const Touches &touches);
 bool check_operation(Context *ctx, const TensorOp &op);
 // The same of what a lane loads or stores: columns of the lanes of a group.
 bool check_lane(Context *ctx, const TensorLoad &load);
-// A load of what nobody has written at all.
-bool check_load(Context *ctx, const TensorLoad &load);
+// A load of what nobody has written at all: `first` and `second` are the parts of the first lanes of two groups.
+bool check_load(Context *ctx, const TensorLoad &first, const TensorLoad &second);
 // Columns are allocated: nothing is written there.
 void forget_written(Context *ctx, u32 column, u32 count);
 // What is freed.
