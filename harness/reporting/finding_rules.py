@@ -51,6 +51,9 @@ KINDS = {
     "MBARRIER_NOT_FENCED": Rule(
         WARNING, "a bulk copy signals an mbarrier, with no fence after its `mbarrier.init`; works on GPUs so far"
     ),
+    "CP_ASYNC_NOT_FENCED": Rule(
+        WARNING, "a tensor core of Blackwell reads what `cp.async` wrote, with no `fence.proxy.async` between"
+    ),
     "DIVERGENT_BARRIER": Rule(ERROR, "a barrier or a collective that not all its threads reach together"),
     "HOST_MEMORY": Rule(ERROR, "a kernel gets pageable memory of the host; `python -m dsl` warns unless `--portable`"),
     "RACE_SAME_VALUE": Rule(WARNING, "two threads write the same value to one place, and nothing orders them"),

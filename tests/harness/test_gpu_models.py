@@ -138,6 +138,7 @@ def run():
 
 
 def test_a_repro_that_needs_blackwell_runs_on_a_model_that_has_it(write, tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text("")
     write(ASKS, 'arch = "sm_103a"')

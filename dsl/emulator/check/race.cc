@@ -29,8 +29,8 @@ u32 below(const u32 *labels, u32 label) {
   return __builtin_bit_cast(u32, __builtin_convertvector(*(const Labels *)labels < label, Flags));
 }
 
-// The lanes of an entry that a thread has not seen the end of: those not ordered before it. `only_came`: in the order of
-// execution, which is enough where they read.
+// The lanes of an entry that a thread has not seen the end of: those not ordered before it. `only_came`: in the order
+// of execution, which is enough where they read.
 [[gnu::always_inline]] inline u32 unseen(Context *ctx, u32 tid, Kept other, bool only_came) {
   if (other.block() != ctx->block) {
     if (!(ctx->order_kinds & orders::BLOCKS)) return other.lanes;

@@ -40,7 +40,7 @@ NO_ORDER = {
         "global_address global_stride rank box_dim global_dim element_stride elemtype interleave_layout swizzle_mode "
         "swizzle_atomicity fill_mode".split()
     ),
-    "a sparse A": {"sp"},
+    "a sparse A, which operand stays, a value of several registers": {"sp", "ws", "red"},
     "the mbarrier may be of the other block of the pair": {"cta_group::1", "cta_group::2"},
 }
 # The state space of an address means nothing to the order of an access; to a fence it does.

@@ -72,7 +72,7 @@ SOME_REFUSED = (
     HEADER
     + """.file 1 "kernel.py"
 .func helper() { .loc 1 30 3
-  tcgen05.fence::before_thread_sync; ret; }
+  multimem.st.global.u32 [0], 0; ret; }
 .func outer() { call helper, (); ret; }
 .func unused() { frobnicate.u32; ret; }
 .visible .entry direct() { .loc 1 9 4
@@ -95,7 +95,7 @@ def run(program: emulator.Program, entry: str) -> int:
 @pytest.mark.parametrize("from_object", [False, True])
 @pytest.mark.parametrize("entry, place, opcode, ptx_line", [
     ("direct", "kernel.py:9:4", "multimem.red.global.add.f32", 10),
-    ("calls", "kernel.py:30:3", "tcgen05.fence::before_thread_sync", 6),
+    ("calls", "kernel.py:30:3", "multimem.st.global.u32", 6),
 ])  # fmt: skip
 def test_an_instruction_that_is_not_supported_refuses_its_entry_alone(from_object, entry, place, opcode, ptx_line):
     program = emulator.load(SOME_REFUSED)

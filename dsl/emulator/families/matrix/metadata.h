@@ -3,9 +3,9 @@
 #include "tensor_core/tensor_core.h"
 
 // The columns that the metadata of a lane tell for rows of its group: `put(row, index, column)` for each of the
-// `terms` elements that a row has, of `bits` bits each. Of 16 bits and tf32 half a word is a row's part, of the others a
-// word. A part has the place of each element, in two bits of four columns; of tf32 in four bits of two columns, of 4 bits
-// for two neighbours of eight columns.
+// `terms` elements that a row has, of `bits` bits each. Of 16 bits and tf32 half a word is a row's part, of the others
+// a word. A part has the place of each element, in two bits of four columns; of tf32 in four bits of two columns, of 4
+// bits for two neighbours of eight columns.
 template <int bits, int terms, class Put> void place(u32 lane, u32 metadata, u32 selector, Put put) {
   constexpr bool halves = bits >= 16, is_tf32 = bits == 32;
   constexpr int each = is_tf32 ? 4 : 2, run = bits == 4 ? 2 : 1;  // bits of a place, elements of it

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from tests.edits import applied
+from tests.emulator.diagnosis.edits.wrong_programs import apart
 from tests.emulator.families.tcgen05 import program
 from tests.emulator.families.tcgen05.program import FIRST, descriptor, instruction
 
@@ -169,11 +171,14 @@ def test_an_operand_that_the_other_block_of_a_pair_wrote(seed):
         assert found is not None and found.kind == "race", (scope, str(found))
 
 
-def fault(changes, seed: int = 0):
+def fault(changes, seed: int = 0, edit=None, is_apart: bool = False):
+    """The finding in the kernel with some changes; `is_apart`: each statement is on a line, as an edit needs it."""
     text = program.ptx(MMA, COLUMNS)
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
+    text = apart(text) if is_apart else text
+    text = text if edit is None else applied(text, edit)
     image = np.ones(4096 * 2, np.float16).tobytes()
     try:
         program.run(
@@ -191,6 +196,19 @@ def test_a_mistake_is_found(name):
     assert found is not None, "nothing is found"
     assert str(found).splitlines()[0] == kind, str(found)
     assert words in str(found), str(found)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a relaxed wait and no fence", "stores that were not waited for", "loads that were not waited for and a store"],
+)
+def test_the_proposed_edit_cures(name):
+    changes = WRONG[name][0]
+    if name.startswith("loads"):
+        changes = [*changes, (LAST, f"{STORED} {LAST}")]  # of the store that follows the loads
+    edit = fault(changes, is_apart=True).finding["edit"]
+    assert edit["file"] == ""
+    assert fault(changes, edit=edit, is_apart=True) is None
 
 
 @pytest.mark.parametrize("name", RIGHT)
