@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -80,13 +81,24 @@ class Body(Builder):
         self.uses: set[str] = set()
         self.takes_wider = False  # whether registers may be wider than the type of the instruction
         self.prologue: list[str] = []
-        self.area: str | None = None
+        self.areas: dict[type[ctypes.Structure], str] = {}
 
-    def exchange_area(self, nbytes: int) -> str:
-        """This thread's memory in which lanes of a warp give and get what a collective instruction computes."""
-        if self.area is None:
-            self.area = self.alloca(f"[{nbytes} x i8]", 16)
-        return self.area
+    def exchange_area(self, layout: type[ctypes.Structure]) -> str:
+        """This thread's memory in which the functions of a family are given what an instruction has, and give what it
+        computes; one for each layout."""
+        if layout not in self.areas:
+            self.areas[layout] = self.alloca(f"[{ctypes.sizeof(layout)} x i8]", 16)
+        return self.areas[layout]
+
+    def place_in(self, area: str, member, index: int = 0) -> str:
+        """The address of a member of an area, or of a word of it."""
+        return self.op(f"getelementptr i8, ptr {area}, i32 {member.offset + 4 * index}")
+
+    def put_in(self, area: str, member, value: str, kind: str = "i32", index: int = 0) -> None:
+        self.do(f"store {kind} {value}, ptr {self.place_in(area, member, index)}, align 4")
+
+    def get_from(self, area: str, member, index: int = 0, kind: str = "i32") -> str:
+        return self.op(f"load {kind}, ptr {self.place_in(area, member, index)}, align 4")
 
     @property
     def idle_poll(self):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Sequence
 
@@ -79,8 +78,7 @@ def stmatrix(body, instr):
     values = [(body.read(value, 32), 32) for value in instr.operands[1].items]
     words = [(row, 64), *values, *[("0", 32)] * (4 - count), (site, 32), (str(kind), 32)]
     area = _meet(body, instr, name, words)
-    place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + 2}")
-    body.rows_written(place)
+    body.rows_written(body.place_in(area, MatrixArea.words, 2))
 
 
 def movmatrix(body, instr):
@@ -118,12 +116,11 @@ def _row(body, instr, operand, rows: int, read_bytes: int = 16) -> str:
 
 def _meet(body, instr, name: str, words: list[tuple[str, int]]) -> str:
     """Give `words` (value, bits) and wait for the whole warp; afterwards the exchange area has the results."""
-    area = body.exchange_area(ctypes.sizeof(MatrixArea))
+    area = body.exchange_area(MatrixArea)
     body.put(area, f"@{name}", "ptr")
-    at = MatrixArea.words.offset // 4
+    at = 0
     for value, bits in words:
-        place = body.op(f"getelementptr i32, ptr {area}, i32 {at}")
-        body.do(f"store i{bits} {value}, ptr {place}, align 4")
+        body.put_in(area, MatrixArea.words, value, f"i{bits}", at)
         at += bits // 32
     key = meeting.COLLECTIVE | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
@@ -136,5 +133,4 @@ def _take(body, area: str, results: Sequence, first: int, bits: int) -> None:
 
 
 def _word(body, area: str, number: int, bits: int) -> str:
-    place = body.op(f"getelementptr i32, ptr {area}, i32 {MatrixArea.words.offset // 4 + number}")
-    return body.op(f"load i{bits}, ptr {place}, align 4")
+    return body.get_from(area, MatrixArea.words, number, f"i{bits}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from dsl.emulator.families.matrix import functions
 from dsl.emulator.families.matrix.numbers import KindArea, Selector, mma_kind
 from dsl.emulator.families.warp import emit as warp
@@ -29,21 +27,20 @@ def multiply(body, instr):
     count = scales_of(instr)
     for matrix, operand in zip("AB", scales[1::2]):
         _check_selector(body, instr, operand.items, count, matrix)
-    area = body.exchange_area(ctypes.sizeof(KindArea))
-    _put(body, area, KindArea.function.offset, f"@{functions.MMA_KIND}", "ptr")
-    _put(body, area, KindArea.form.offset, str(_form_word(instr, count)))
+    area = body.exchange_area(KindArea)
+    body.put_in(area, KindArea.function, f"@{functions.MMA_KIND}", "ptr")
+    body.put_in(area, KindArea.form, str(_form_word(instr, count)))
     for operand, field in ((a, KindArea.a), (b, KindArea.b), (c, KindArea.d)):
         for i, item in enumerate(operand.items):
-            _put(body, area, field.offset + 4 * i, body.read(item, 32))
+            body.put_in(area, field, body.read(item, 32), index=i)
     if sparse:
-        _put(body, area, KindArea.metadata.offset, body.read(sparse[0], 32))
+        body.put_in(area, KindArea.metadata, body.read(sparse[0], 32))
     for field, word, selector in zip((KindArea.scale_a, KindArea.scale_b), scales[::2], scales[1::2]):
-        _put_scale(body, area, field.offset, word, selector.items)
+        _put_scale(body, body.place_in(area, field), word, selector.items)
     key = meeting.COLLECTIVE | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
     for i, item in enumerate(d.items):
-        place = body.op(f"getelementptr i8, ptr {area}, i32 {KindArea.d.offset + 4 * i}")
-        body.write(item, body.op(f"load i32, ptr {place}, align 4"), 32)
+        body.write(item, body.get_from(area, KindArea.d, i), 32)
 
 
 def is_sparse(instr) -> bool:
@@ -77,12 +74,8 @@ def _form_word(instr, count: int) -> int:
     return kind_a | kind_b << mma_kind.B_SHIFT | count << mma_kind.SCALES_SHIFT | flags
 
 
-def _put_scale(body, area: str, at: int, word, ids: tuple) -> None:
+def _put_scale(body, selector: str, word, ids: tuple) -> None:
     register = word.items[0] if type(word) is Vec else word
-    _put(body, area, at + Selector.scales.offset, body.read(register, 32))
+    body.put_in(selector, Selector.scales, body.read(register, 32))
     for field, each in zip((Selector.byte, Selector.thread), ids):
-        _put(body, area, at + field.offset, body.cast("zext", body.read(each, 16), "i16", "i32"))
-
-
-def _put(body, area: str, at: int, value: str, kind: str = "i32") -> None:
-    body.do(f"store {kind} {value}, ptr {body.op(f'getelementptr i8, ptr {area}, i32 {at}')}, align 4")
+        body.put_in(selector, field, body.cast("zext", body.read(each, 16), "i16", "i32"))

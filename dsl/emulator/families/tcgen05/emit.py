@@ -6,7 +6,6 @@ The fences and waits do nothing except for the checkers: loads and stores happen
 
 from __future__ import annotations
 
-import ctypes
 import functools
 
 from dsl.emulator.check.numbers import access
@@ -48,7 +47,7 @@ def allocate(body, instr):
     """tcgen05.alloc [dst], columns: the address goes to shared memory."""
     target, columns = instr.operands
     area = _meet(body, instr, "alloc", _pair(instr), columns=body.read(columns, 32))
-    address = _get(body, area, TensorArea.address)
+    address = body.get_from(area, TensorArea.address)
     # one lane writes it, as the instruction does
     store, after = body.fresh("store"), body.fresh("stored")
     is_first = body.cmp("eq", body.and_(body.threads["linear"], 31), 0)
@@ -95,7 +94,7 @@ def _loaded(body, instr, count: int, address, half=None) -> list[str]:
     """The words that a lane loads."""
     columns = "0" if half is None else body.read(half, 32)
     area = _meet(body, instr, "ld", _form(instr, count), _address(body, address), columns)
-    return [_get(body, area, TensorArea.words, i) for i in range(count)]
+    return [body.get_from(area, TensorArea.words, i) for i in range(count)]
 
 
 def _reduction(body, instr, words: list[str]) -> str:
@@ -143,24 +142,17 @@ def _meet(body, instr, what: str, form: int = 0, address: str = "0", columns: st
     """Wait for the whole warp, and let one lane do it for all; afterwards the area has the results."""
     _same_group(body, instr)
     body.uses.add("tensor memory")
-    area = _area(body)
-    _put(body, area, TensorArea.function, f"@emu_tensor_{what}", "ptr")
-    _put(body, area, TensorArea.form, str(form))
-    _put(body, area, TensorArea.address, address)
-    _put(body, area, TensorArea.columns, columns)
-    _put(body, area, TensorArea.line, str(instr.line))
+    area = body.exchange_area(TensorArea)
+    body.put_in(area, TensorArea.function, f"@emu_tensor_{what}", "ptr")
+    body.put_in(area, TensorArea.form, str(form))
+    body.put_in(area, TensorArea.address, address)
+    body.put_in(area, TensorArea.columns, columns)
+    body.put_in(area, TensorArea.line, str(instr.line))
     for i, word in enumerate(words):
-        _put(body, area, TensorArea.words, word, index=i)
+        body.put_in(area, TensorArea.words, word, index=i)
     key = meeting.COLLECTIVE | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
     return area
-
-
-def _area(body) -> str:
-    """This thread's exchange area."""
-    if not hasattr(body, "tensor_area"):
-        body.tensor_area = body.alloca(f"[{ctypes.sizeof(TensorArea)} x i8]", 16)
-    return body.tensor_area
 
 
 # ** what a thread issues
@@ -178,22 +170,22 @@ def multiply(body, instr):
     form |= tcgen05.TAKES_96 * (not needs.read("103a").refusal(body.module.target, body.module.version)[0])
     form |= tcgen05.BLOCK_16 * (not {"block16", "scale_vec::4X"}.isdisjoint(instr.mods))
     op = _op(body, instr, form)
-    _put(body, op, TensorOp.d, _address(body, d))
-    _put(body, op, TensorOp.a, body.address(a) if isinstance(a, Addr) else body.read(a, 64), "i64")
-    _put(body, op, TensorOp.b, body.read(b, 64), "i64")
-    _put(body, op, TensorOp.idesc, body.read(idesc, 32))
-    _put(body, op, TensorOp.metadata, _address(body, metadata) if metadata else "0")
+    body.put_in(op, TensorOp.d, _address(body, d))
+    body.put_in(op, TensorOp.a, body.address(a) if isinstance(a, Addr) else body.read(a, 64), "i64")
+    body.put_in(op, TensorOp.b, body.read(b, 64), "i64")
+    body.put_in(op, TensorOp.idesc, body.read(idesc, 32))
+    body.put_in(op, TensorOp.metadata, _address(body, metadata) if metadata else "0")
     if "block_scale" in instr.mods:
-        _put(body, op, TensorOp.scale_a, _address(body, rest.pop(0)))
-        _put(body, op, TensorOp.scale_b, _address(body, rest.pop(0)))
+        body.put_in(op, TensorOp.scale_a, _address(body, rest.pop(0)))
+        body.put_in(op, TensorOp.scale_b, _address(body, rest.pop(0)))
     lanes = rest.pop(0).items if isinstance(rest[0], Vec) else ()
     for i in range(8):
-        _put(body, op, TensorOp.kept_lanes, body.read(lanes[i], 32) if i < len(lanes) else "0", index=i)
+        body.put_in(op, TensorOp.kept_lanes, body.read(lanes[i], 32) if i < len(lanes) else "0", index=i)
     accumulates, *last = rest
     mask, scale = (last, []) if "ws" in instr.mods else ([], last)
-    _put(body, op, TensorOp.accumulates, body.cast("zext", body.read(accumulates, 1), "i1", "i32"))
-    _put(body, op, TensorOp.scale_d, str(scale[0].value) if scale else "0")
-    _put(body, op, TensorOp.zero_columns, body.read(mask[0], 64) if mask else "0", "i64")
+    body.put_in(op, TensorOp.accumulates, body.cast("zext", body.read(accumulates, 1), "i1", "i32"))
+    body.put_in(op, TensorOp.scale_d, str(scale[0].value) if scale else "0")
+    body.put_in(op, TensorOp.zero_columns, body.read(mask[0], 64) if mask else "0", "i64")
     _issue(body, instr, op)
 
 
@@ -202,8 +194,8 @@ def copy(body, instr):
     target, source = instr.operands
     form = tcgen05.CP | next(_COPIES[each] for each in instr.mods if each in _COPIES) << tcgen05.SHAPE_SHIFT
     op = _op(body, instr, form | sum(_WIDENS.get(each, 0) for each in instr.mods))
-    _put(body, op, TensorOp.d, _address(body, target))
-    _put(body, op, TensorOp.a, body.read(source, 64), "i64")
+    body.put_in(op, TensorOp.d, _address(body, target))
+    body.put_in(op, TensorOp.a, body.read(source, 64), "i64")
     _issue(body, instr, op)
 
 
@@ -215,20 +207,19 @@ def commit(body, instr):
     address = body.address(target)
     if "shared::cluster" not in instr.mods:
         address = cluster.of_generic(body, address)
-    _put(body, op, TensorOp.barrier, address, "i64")
+    body.put_in(op, TensorOp.barrier, address, "i64")
     blocks = body.or_(body.resize(body.read(mask[0], 16), 16, 32), context.MULTICAST) if mask else "0"
-    _put(body, op, TensorOp.mask, blocks)
+    body.put_in(op, TensorOp.mask, blocks)
     _issue(body, instr, op)
 
 
 def _op(body, instr, form: int) -> str:
     _same_group(body, instr)
     body.uses.add("tensor memory")
-    if not hasattr(body, "tensor_op"):
-        body.tensor_op = body.alloca(f"[{ctypes.sizeof(TensorOp)} x i8]", 16)
-    _put(body, body.tensor_op, TensorOp.form, str(form | _pair(instr)))
-    _put(body, body.tensor_op, TensorOp.accumulates, "0")
-    return body.tensor_op
+    op = body.exchange_area(TensorOp)
+    body.put_in(op, TensorOp.form, str(form | _pair(instr)))
+    body.put_in(op, TensorOp.accumulates, "0")
+    return op
 
 
 def _pair(instr) -> int:
@@ -252,21 +243,6 @@ def _same_group(body, instr) -> None:
         raise PtxError(f"tcgen05 instructions of a kernel must have the same .cta_group, and line {line} has .{first}")
 
 
-# ** structures
-
-
 def _address(body, operand) -> str:
     """An address in tensor memory, as i32."""
     return body.resize(body.address(operand), 64, 32)
-
-
-def _place(body, area: str, field, index: int = 0) -> str:
-    return body.op(f"getelementptr i8, ptr {area}, i32 {field.offset + 4 * index}")
-
-
-def _put(body, area: str, field, value: str, kind: str = "i32", index: int = 0) -> None:
-    body.do(f"store {kind} {value}, ptr {_place(body, area, field, index)}, align 4")
-
-
-def _get(body, area: str, field, index: int = 0) -> str:
-    return body.op(f"load i32, ptr {_place(body, area, field, index)}, align 4")

@@ -6,7 +6,6 @@ wait_group do nothing except for the checkers.
 
 from __future__ import annotations
 
-import ctypes
 import re
 
 from dsl.emulator.families.warp import emit as warp
@@ -28,23 +27,23 @@ def multiply(body, instr):
     d, a, b_desc, scale_d, *immediates = instr.operands
     in_registers = isinstance(a, Vec)
     flags = _flags(instr, in_registers, [each.value for each in immediates])
-    area = _area(body)
-    _put(body, area, WgmmaArea.function, "@emu_wgmma", "ptr")
-    _put(body, area, WgmmaArea.form, str(_form_word(form, flags)))
+    area = body.exchange_area(WgmmaArea)
+    body.put_in(area, WgmmaArea.function, "@emu_wgmma", "ptr")
+    body.put_in(area, WgmmaArea.form, str(_form_word(form, flags)))
     adds = body.read(scale_d, 1)
-    _put(body, area, WgmmaArea.scale_d, body.cast("zext", adds, "i1", "i32"))
-    _put(body, area, WgmmaArea.a_desc, "0" if in_registers else body.read(a, 64), "i64")
-    _put(body, area, WgmmaArea.b_desc, body.read(b_desc, 64), "i64")
-    _put(body, area, WgmmaArea.group, _group(body))
+    body.put_in(area, WgmmaArea.scale_d, body.cast("zext", adds, "i1", "i32"))
+    body.put_in(area, WgmmaArea.a_desc, "0" if in_registers else body.read(a, 64), "i64")
+    body.put_in(area, WgmmaArea.b_desc, body.read(b_desc, 64), "i64")
+    body.put_in(area, WgmmaArea.group, _group(body))
     for i, item in enumerate(a.items if in_registers else ()):
-        _put(body, area, WgmmaArea.a, body.read(item, 32), index=i)
+        body.put_in(area, WgmmaArea.a, body.read(item, 32), index=i)
     if adds not in ("0", "false"):
         for i, item in enumerate(d.items):
-            _put(body, area, WgmmaArea.d, body.read(item, 32), index=i)
+            body.put_in(area, WgmmaArea.d, body.read(item, 32), index=i)
     key = meeting.WARPGROUP | body.site(instr) << 8
     warp.meet(body, instr, key, "-1", body.cast("ptrtoint", area, "ptr", "i64"))
     for i, item in enumerate(d.items):
-        body.write(item, body.op(f"load i32, ptr {_place(body, area, WgmmaArea.d, i)}, align 4"), 32)
+        body.write(item, body.get_from(area, WgmmaArea.d, i), 32)
 
 
 def _group(body) -> str:
@@ -79,19 +78,3 @@ def _flags(instr, in_registers: bool, constants: list[int]) -> int:
     flags |= sum(flag for flag, value in zip(names, transposes) if value)
     flags |= wgmma.IN_REGISTERS if in_registers else 0
     return flags | (wgmma.SATURATES if "satfinite" in instr.mods else 0)
-
-
-def _area(body) -> str:
-    """This thread's exchange area."""
-    if not hasattr(body, "warpgroup_area"):
-        body.warpgroup_area = body.alloca(f"[{ctypes.sizeof(WgmmaArea)} x i8]", 16)
-    return body.warpgroup_area
-
-
-def _place(body, area: str, field, index: int = 0) -> str:
-    """The address of a field of the area, or of an element of it."""
-    return body.op(f"getelementptr i8, ptr {area}, i32 {field.offset + 4 * index}")
-
-
-def _put(body, area: str, field, value: str, kind: str = "i32", index: int = 0) -> None:
-    body.do(f"store {kind} {value}, ptr {_place(body, area, field, index)}, align 4")

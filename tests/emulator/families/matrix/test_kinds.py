@@ -300,6 +300,25 @@ def test_a_selector_in_a_register_is_checked_when_it_runs(geforce):
     ) in str(raised.value)
 
 
+def test_a_wider_product_of_the_same_kernel_has_its_own_area(geforce):
+    """An f64 product takes more registers than one with a kind: no lane writes past the end of its area."""
+    ones = ", ".join(["%one"] * 8)
+    text = HEADER + (
+        ".visible .entry k(.param .u64 out) {\n"
+        ".reg .b32 %z, %lane, %e<4>; .reg .f64 %one, %zero, %d<4>; .reg .b64 %p, %o;\n"
+        "mov.b32 %z, 0; mov.f64 %one, 0d3FF0000000000000; mov.f64 %zero, 0d0000000000000000;\n"
+        "mov.u32 %lane, %tid.x; mul.wide.u32 %o, %lane, 32; ld.param.u64 %p, [out]; add.s64 %p, %p, %o;\n"
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%e0, %e1, %e2, %e3}, {%z, %z, %z, %z}, "
+        "{%z, %z}, {%z, %z, %z, %z};\n"
+        f"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {{%d0, %d1, %d2, %d3}}, {{{ones}}}, "
+        "{%one, %one, %one, %one}, {%zero, %zero, %zero, %zero};\n"
+        + " ".join(f"st.global.f64 [%p+{8 * i}], %d{i};" for i in range(4)) + " ret; }"
+    )  # fmt: skip
+    out = np.zeros((32, 4))
+    geforce.run(text, block=32, out=out)
+    assert (out == 16).all()
+
+
 @pytest.mark.parametrize("gpu_model", ["h100", "b200"])
 def test_another_gpu_model_has_no_kinds(gpu_model):
     with pytest.raises(emulator.Unsupported, match="mma with a kind needs GeForce Blackwell"):
