@@ -19,7 +19,7 @@ _LANDED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint
 @dataclass(eq=False)
 class Commit:
     """A commit: who issued it (slot and thread) at which site, its number among the operations of its block, the label
-    what the thread had seen then, and whether a thread has waited for a later one of its thread."""
+    of what the thread had seen then, and whether a thread has waited for a later one of its thread."""
 
     slot: Any  # of check/order.py
     thread: int

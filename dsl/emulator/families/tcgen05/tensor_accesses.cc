@@ -19,7 +19,7 @@ constexpr u32 CHUNK = 16;
 
 u32 index_of(u32 group, u32 column) { return group * COLUMNS + column; }
 
-// Whether columns of a group race with nothing; the address in a fault is that of the first lane.
+// Whether no access to these columns of a group is a race. A fault names the address of the group's first lane.
 bool check_columns(Context *ctx, u32 tid, u32 site, Context *block, u32 group, u32 column, u32 count, u32 kind) {
   if (ctx->site_lines[site] & site_line::SILENCED) return true;
   const u64 address = (u64)cells_of(block, group * GROUP, column);

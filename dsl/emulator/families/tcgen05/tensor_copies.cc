@@ -34,14 +34,8 @@ struct Copy {
 
 // `take(address, row, chunk)` for each 16 bytes of the source, whose rows are K-major. Stops where it is false.
 template <class Take> bool each_chunk(const Copy &copy, Take take) {
-  const MatrixDescriptor desc{copy.op.a};
-  const u32 step = desc.plain ? desc.leading : CHUNK_BYTES;
-  for (u32 row = 0; row < copy.rows; ++row)
-    for (u32 chunk = 0; chunk < copy.chunks; ++chunk) {
-      const u32 place = desc.start + (row >> 3) * desc.stride + (row & 7) * desc.pitch + chunk * step;
-      if (!take(desc.swizzled(place), row, chunk)) return false;
-    }
-  return true;
+  return each_chunk_by_row({copy.op.a}, copy.rows, copy.chunks * CHUNK_BYTES,
+                           [&](u32 address, u32 row, u32 byte) { return take(address, row, byte / CHUNK_BYTES); });
 }
 
 }  // namespace

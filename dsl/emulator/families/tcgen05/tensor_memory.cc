@@ -117,8 +117,8 @@ bool check_lanes(const Warp &warp, const Shape &shape, TensorPlace place, u32 co
   return true;
 }
 
-// `move(word, cell, next)` for each register of each lane; `next` is the cell that the high half of a packed one is
-// of. Nothing and a fault where the warp may not touch them all.
+// `move(word, cell, packs)` for each register of each lane; where `packs`, a register holds the low halves of two
+// cells. Where the warp may not touch all of them, it faults and moves nothing.
 template <class Move> void each_word(Context *ctx, u32 base, bool stores, Move move) {
   const Warp warp{ctx, base};
   if (!warp.is_uniform(true)) return;

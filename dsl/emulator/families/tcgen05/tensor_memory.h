@@ -2,8 +2,6 @@
 #pragma once
 #include "machine/queues.h"
 
-constexpr u32 CELLS_A_LANE = tensor_memory::COLUMNS;
-
 // An address in tensor memory.
 struct TensorPlace {
   u32 bits;
@@ -12,7 +10,7 @@ struct TensorPlace {
 };
 
 inline u32 *cells_of(const Context *ctx, u32 lane, u32 column) {
-  return tensor_of(ctx).tensor_cells + lane * CELLS_A_LANE + column;
+  return tensor_of(ctx).tensor_cells + lane * tensor_memory::COLUMNS + column;
 }
 
 // The first of some columns that is not allocated, or NO_COLUMN.

@@ -55,7 +55,7 @@ struct Product {
   u32 size = kind == F16 ? 2 : kind == TF32 ? 4 : 1;  // of an element of A or B in memory, in bytes
   TensorPlace d{op.d}, a{(u32)op.a}, metadata{op.metadata + (sparse ? field(0, 3) : 0)};
   u32 metadata_columns = size == 1 ? 2 : 1;
-  // of each row of A or B along K; none where there are no scales
+  // How many scales each row of A or B has along K; 0 in a product without scales.
   u32 scales = kind == MXF8F6F4 ? 1 : !scaled ? 0 : (op.form & BLOCK_16 ? 4 : 2) * (is_long ? 3 : 2) / 2;
   u32 bytes = is_long ? LONG_ROW_BYTES : ROW_BYTES;  // of a row of A
 

@@ -16,7 +16,7 @@ using namespace tensor_fault;
 
 bool commits(const TensorOp &op) { return what(op) == COMMIT; }
 
-// The ranks whose mbarrier a commit signals: those of its mask, or that of its address.
+// The ranks whose mbarrier a commit signals: the ones that its mask names, or else the one of its address.
 template <class Signal> bool each_target(Context *ctx, const TensorOp &op, Signal signal) {
   const bool many = op.mask & MULTICAST;
   for (u32 rank : Bits{many ? op.mask & (MULTICAST - 1) : 1}) {
@@ -31,8 +31,8 @@ template <class Signal> bool each_target(Context *ctx, const TensorOp &op, Signa
 bool is_commit_right(Context *ctx, const TensorOp &op) {
   return each_target(ctx, op, [&](u64 *word) {
     if (!emu_note_2(ctx, op.thread, op.site, (u64)word, 0)) return false;
-    const u64 what = op.site | (u64)op.number << 32;
-    return !ctx->order_call || !ctx->order_call((u64)ctx, ORDER_TENSOR_COMMIT, op.thread, (u64)word, what);
+    const u64 issued = op.site | (u64)op.number << 32;
+    return !ctx->order_call || !ctx->order_call((u64)ctx, ORDER_TENSOR_COMMIT, op.thread, (u64)word, issued);
   });
 }
 

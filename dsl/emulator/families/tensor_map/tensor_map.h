@@ -74,7 +74,7 @@ struct [[gnu::packed]] TensorMap {
     u64 from = (u64)im2col.corners >> (bits * (dimension - 1) + 16 * upper);
     return (i64)(from << (64 - bits)) >> (64 - bits);
   }
-  // Of a row of a box, in shared and in global memory.
+  // The bytes of a row of a box in shared memory, and of the same row in global memory.
   i64 row_bytes() const { return is_padded() ? box_extent(0) : global_row_bytes(); }
   i64 global_row_bytes() const { return bytes_of(box_extent(0)); }
   i64 channel_bytes() const { return bytes_of((i64)last[0] + 1); }
