@@ -101,7 +101,7 @@ PROGRAMS: tuple[Program, ...] = (
     *_each(
         f"{_KERNEL}/attention", TENSOR_A,
         f"fmha/fmha_bwd --s_q 128 --s_k 128 --h_q 1 --h_k 1 --b 1 --d 64 {_ONCE}",
-        f"mixed_input_fmha/mixed_input_fmha_decode --seqlen 256 --h_q 8 --h_k 1 {_ONCE}",
+        "mixed_input_fmha/mixed_input_fmha_decode --seqlen 256 --h_q 8 --h_k 1",
         *(f"mixed_input_fmha/mixed_input_fmha_prefill_d{d} --q_shape 1,1,256,{d} --k_shape 1,1,256,{d} {_ONCE}"
           for d in (256, 512)),
         known=("`RACE`", "`ILLEGAL`"),
@@ -111,9 +111,8 @@ PROGRAMS: tuple[Program, ...] = (
         *(f"{name}custom_epilogue_dense_gemm {_ONE_BLOCK}" for name in ("", "activation_", "synthetic_")),
         known=("`RACE`",),  # as dense_gemm_alpha_beta_persistent
     ),
-    *_each(_EXT, DENSE, f"dense_gemm --mnkl 256,256,128,1 {_ONCE}", f"dense_gemm_cute_pipeline {_ONE_BLOCK}"),
-    # a tensor map for each %smid, which all blocks share here
-    *_each(_EXT, DENSE, f"dense_gemm_ptr_array --mnkl 256,256,128,1 {_ONCE}", known=("`RACE`",)),
+    *_each(_EXT, DENSE, f"dense_gemm --mnkl 256,256,128,1 {_ONCE}", f"dense_gemm_cute_pipeline {_ONE_BLOCK}",
+           f"dense_gemm_ptr_array --mnkl 256,256,128,1 {_ONCE}"),
     # the second block gives the sums back to the first, which does not wait for it
     *_each(_EXT, PAIRS, f"dense_gemm_2sm --mnkl 512,256,128,1 {_ONCE}", known=("`EXITED_BLOCK`",)),
     *_each(_EXT, SCALES, "dense_block_scaled_gemm --mnkl 512,256,256,1"),

@@ -282,31 +282,30 @@ template <Packing form> u32 byte_of(const u8 *row, u32 column) {
 // Four bytes as a register.
 template <class Of> u32 packed(Of of) { return of(0) | of(1) << 8 | of(2) << 16 | of(3) << 24; }
 
-// The place of byte `e` of a lane in a transposed matrix of bytes: among rows as their lanes name them, two are next to
-// each other and the next two bytes are 8 columns on. As cute/atom/copy_traits_sm100.hpp has U8x8_LDSM_T, U8x4_STSM_T.
-u32 column_of(u32 lane, u32 e) { return lane / 4 + 8 * (e / 2); }
-
 // Words: the address of a row; from word 2 on the registers: two of each matrix of 16 rows, or one of each of 8 rows.
+// The first of two has four rows of one column, the second the same rows 8 columns on: U8x8_LDSM_T of NVIDIA/cutlass
+// exchanges bytes of both after the load (cute/arch/copy_sm100.hpp), and its traits have the layout of the result.
 template <u32 count, Packing form, bool is_square> void bytes(Context *ctx, u32 base) {
   u32 results[WARP][is_square ? 2 * count : count];
   for (u32 lane = 0; lane < WARP; ++lane)
     for (u32 i = 0; i < (is_square ? 2 * count : count); ++i)
       results[lane][i] = packed([&](u32 e) {
-        u32 row = is_square ? 16 * (i / 2) + 4 * (lane % 4) + 2 * (i % 2) + e % 2 : 8 * i + lane / 4;
-        u32 column = is_square ? column_of(lane, e) : 4 * (lane % 4) + e;
+        u32 row = is_square ? 16 * (i / 2) + 4 * (lane % 4) + e : 8 * i + lane / 4;
+        u32 column = is_square ? lane / 4 + 8 * (i % 2) : 4 * (lane % 4) + e;
         return byte_of<form>((const u8 *)row_of(ctx, base + row), column);
       });
   for (u32 lane = 0; lane < WARP; ++lane)
     for (u32 i = 0; i < (is_square ? 2 * count : count); ++i) words_of(ctx, base + lane)[2 + i] = results[lane][i];
 }
 
+// Two bytes of a register are of two rows, the other two 8 columns on, as U8x4_STSM_T has it.
 template <u32 count> void store_bytes(Context *ctx, u32 base) {
   bool changed[8 * count] = {};
   for (u32 lane = 0; lane < WARP; ++lane)
     for (u32 i = 0; i < count; ++i)
       for (u32 e = 0; e < 4; ++e) {
         u32 row = 8 * i + 2 * (lane % 4) + e % 2;
-        u8 &place = ((u8 *)row_of(ctx, base + row))[column_of(lane, e)],
+        u8 &place = ((u8 *)row_of(ctx, base + row))[lane / 4 + 8 * (e / 2)],
            value = words_of(ctx, base + lane)[2 + i] >> 8 * e;
         changed[row] |= place != value;
         place = value;

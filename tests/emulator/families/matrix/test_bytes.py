@@ -1,7 +1,8 @@
 """ldmatrix and stmatrix of rows of 16 elements of 8, 6 and 4 bits. PTX ISA 9.7.14.5.15, 9.7.14.5.16.
 
 Transposed matrices have the layouts of SM100_U8x8_LDSM_T, SM100_U8x16_LDSM_T and SM100_U8x4_STSM_T in
-include/cute/atom/copy_traits_sm100.hpp of NVIDIA/cutlass: shapes and strides from (thread, value) to a bit.
+include/cute/atom/copy_traits_sm100.hpp of NVIDIA/cutlass: shapes and strides from (thread, value) to a bit. The values of
+the first two are those after the exchange of bytes that include/cute/arch/copy_sm100.hpp makes when it has loaded.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ def unfolded(number: int, modes) -> int:
 
 
 def place_in_square(lane: int, register: int, byte: int) -> tuple[int, int]:
-    """(row as lanes name them, column) of a byte that a lane gets, by the bit that both sides of the layout give."""
+    """(row as lanes name them, column) of a byte that a lane gets, by the bit that both sides of the layout give. CUTLASS
+    makes {x0, y0, x1, y1} and {z0, w0, z1, w1} of the bytes x, y, z, w of two registers."""
+    exchanged = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)].index((register % 2, byte))
     bit = unfolded(lane, ((4, 256), (8, 8)))
-    bit += unfolded(byte + 4 * register, ((2, 128), (2, 64), (4, 1024)))
+    bit += unfolded(exchanged + 8 * (register // 2), ((2, 128), (2, 64), (4, 1024)))
     row, column = divmod(bit // 8, 16)
     named = next(i for i in range(32) if unfolded(i, ((2, 1), (2, 8), (4, 2), (2, 16))) == row)
     return named, column
