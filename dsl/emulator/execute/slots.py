@@ -55,7 +55,7 @@ class Slot:
         ctx.grid[:], ctx.block_dim[:], ctx.cluster[:] = launch.grid, launch.block, launch.cluster
         ctx.threads, ctx.warps = threads, -(-threads // 32)
         ctx.smem_static, ctx.smem_dynamic = launch.smem_static, launch.smem_dynamic
-        ctx.smem_bytes = smem_bytes
+        ctx.smem_bytes, ctx.multiprocessors = smem_bytes, launch.program.limits.multiprocessors
         ctx.patience = PATIENCE if cluster is None and not launch.gives_way else CLUSTER_PATIENCE
         ctx.gives_way = int(launch.gives_way)
         ctx.cluster_rank, ctx.cluster_blocks = rank, 1 if cluster is None else cluster.blocks

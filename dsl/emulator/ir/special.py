@@ -108,12 +108,24 @@ def _half_of_workspace(body, shift: int) -> str:
     return body.op(f"trunc i64 {body.lshr(body.load('grid_workspace', constant=True), shift, 'i64')} to i32")
 
 
+def _multiprocessors(body):
+    return body.load("multiprocessors", constant=True), 32
+
+
+def _multiprocessor(body):
+    """%smid: blocks take one multiprocessor after another, so each has its own where the GPU has as many."""
+    block = body.threads["block_z"]
+    for axis in (1, 0):
+        block = body.add(body.mul(block, _grid(body, axis)), body.threads["block_" + "xyz"[axis]])
+    return body.op(f"urem i32 {block}, {_multiprocessors(body)[0]}"), 32
+
+
 _SCALARS = {
     "laneid": lambda body: (_lane(body), 32),
     "warpid": lambda body: (body.lshr(body.threads["linear"], 5), 32),
     "nwarpid": lambda body: (body.load("warps", constant=True), 32),
-    "smid": lambda body: ("0", 32),
-    "nsmid": lambda body: ("1", 32),
+    "smid": _multiprocessor,
+    "nsmid": _multiprocessors,
     "gridid": lambda body: ("1", 64),
     "is_explicit_cluster": lambda body: (body.op(f"icmp ne i32 {_cluster_blocks(body)[0]}, 1"), 1),
     "cluster_ctarank": _rank,

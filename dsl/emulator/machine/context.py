@@ -172,6 +172,7 @@ class Context(ctypes.Structure):
         ("warps", _u32),
         ("smem_static", _u32),
         ("smem_dynamic", _u32),
+        ("multiprocessors", _u32),
         ("params", _u64),
         ("smem", _u64),
         ("smem_bytes", _u64),

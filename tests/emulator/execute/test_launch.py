@@ -74,6 +74,28 @@ def test_blocks_know_their_place_in_their_cluster(machine, grid, cluster):
     np.testing.assert_array_equal(out[:, 13:], [[blocks, blocks > 1]] * len(out))
 
 
+MULTIPROCESSORS = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %c<3>, %n<2>, %i, %v, %w; .reg .b64 %o;
+  mov.u32 %c0, %ctaid.x; mov.u32 %c1, %ctaid.y; mov.u32 %c2, %ctaid.z; mov.u32 %n0, %nctaid.x; mov.u32 %n1, %nctaid.y;
+  mad.lo.u32 %i, %c2, %n1, %c1; mad.lo.u32 %i, %i, %n0, %c0; ld.param.u64 %o, [out]; mad.wide.u32 %o, %i, 8, %o;
+  mov.u32 %v, %smid; mov.u32 %w, %nsmid; st.global.v2.u32 [%o], {%v, %w}; ret;
+}
+"""
+
+
+@pytest.mark.parametrize("model, multiprocessors", [("h100", 132), ("b200", 148), ("rtx5090", 170)])
+def test_blocks_take_one_multiprocessor_after_another(machine, model, multiprocessors):
+    machine.gpu_model = model
+    out = np.zeros((150, 2), np.uint32)
+    machine.run(MULTIPROCESSORS, grid=(5, 10, 3), out=out)
+    np.testing.assert_array_equal(out, [[block % multiprocessors, multiprocessors] for block in range(150)])
+
+
 SMEM = """
 .extern .shared .align 16 .b8 dynamic[];
 .visible .entry k(.param .u64 out)
