@@ -1,6 +1,6 @@
 """The Quadrants surface under upstream's names: `import quadrants as qd` finds it through dsl.alias. It translates."""
 
-from dsl.quadrants import algorithms, experimental, extension, math, simt, types
+from dsl.quadrants import algorithms, experimental, extension, graph, math, simt, types
 from dsl.quadrants.errors import errors, refused_names
 from dsl.quadrants.errors.errors import *  # noqa: F403
 from dsl.quadrants.extension import is_extension_enabled
@@ -8,6 +8,13 @@ from dsl.quadrants.functions.annotations import Template, ref
 from dsl.quadrants.functions.inlined_function import func, real_func
 from dsl.quadrants.functions.kernel import data_oriented, kernel
 from dsl.quadrants.functions.struct_types import dataclass
+from dsl.quadrants.graph import (
+    GraphStatus,
+    checkpoint,
+    do_while as graph_do_while,
+    parallel as graph_parallel,
+    parallel_context as graph_parallel_context,
+)
 from dsl.quadrants.hints import (
     assume_in_range,
     block_local,
@@ -71,6 +78,7 @@ __all__ = [
     "Event",
     "Field",
     "FieldsBuilder",
+    "GraphStatus",
     "Layout",
     "Matrix",
     "MatrixField",
@@ -96,6 +104,7 @@ __all__ = [
     "block_idx",
     "block_local",
     "cache_read_only",
+    "checkpoint",
     "cpu",
     "create_event",
     "create_stream",
@@ -109,6 +118,10 @@ __all__ = [
     "func",
     "global_thread_idx",
     "gpu",
+    "graph",
+    "graph_do_while",
+    "graph_parallel",
+    "graph_parallel_context",
     "grouped",
     "i",
     "ij",

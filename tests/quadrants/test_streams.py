@@ -121,7 +121,10 @@ def test_blocks_that_are_refused():
     assert refused(several) == "'with' in Quadrants kernels only supports a single context manager"
     assert refused(named) == "'with ... as ...' is not supported in Quadrants kernels"
     assert refused(uncalled) == "'with' in Quadrants kernels requires a call expression"
-    assert refused(others) == "'with' in Quadrants kernels only supports qd.stream_parallel()"
+    assert refused(others) == (
+        "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.graph.parallel_context(), "
+        "qd.graph.parallel() and qd.checkpoint()"
+    )
     assert refused(mixed) == (
         "When using qd.stream_parallel(), all top-level statements in the kernel must be "
         "'with qd.stream_parallel():' blocks"

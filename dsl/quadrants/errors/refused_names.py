@@ -55,13 +55,6 @@ _TABLE = (
      BufferView types: BufferViewType buffer_view_type""",
     ),
     ("meshes", "keep the connectivity in arrays", "Mesh MeshInstance mesh_local mesh_patch_idx"),
-    (
-        "graphs and checkpoints",
-        "call the kernels one after the other",
-        """
-     GraphStatus checkpoint graph_do_while graph_parallel graph_parallel_context graph: do_while parallel
-     parallel_context""",
-    ),
     ("choosing among kernels by their speed", "call the kernel that is meant", "perf_dispatch"),
     ("clocks of the GPU", "time whole kernels: time.perf_counter() around qd.sync()", "clock_counter clock_freq_hz"),
     ("the capabilities of other devices", "leave it out", "DeviceCapability types.enums: DeviceCapability"),
@@ -92,7 +85,6 @@ _TABLE = (
 # Modules with nothing but refused names.
 MODULES = (
     "ad",
-    "graph",
     "interop",
     "linalg",
     "profiler",

@@ -32,6 +32,7 @@ from dsl.quadrants.errors.errors import (
 from dsl.quadrants.functions import annotations, binder, parameter_kinds, task
 from dsl.quadrants.functions.annotations import MatrixAnnotation
 from dsl.quadrants.functions.decorated_function import Function, argument_place
+from dsl.quadrants.functions.sections import GraphStatus, Run
 from dsl.quadrants.functions.signature import checked
 from dsl.quadrants.functions.struct_types import StructType
 from dsl.quadrants.memory import captured
@@ -60,6 +61,7 @@ class Specialised:
             if program.results:
                 self.read_results = _reader(self.scratch, program.results)
         self.hidden = [part.read() if isinstance(part, task.Fixed) else part for part in program.hidden]
+        self.sections = program.sections
         self.held = [source for source, _ in program.sources.values()]  # and live as long
         self.kinds, self.bind = kinds, binder.make(kinds, arguments, self.hidden, self.running.device)
 
@@ -84,20 +86,41 @@ class Specialised:
             self.bind = binder.make(self.kinds, arguments, self.hidden, self.running.device)
         return all_slots
 
-    def run(self, slots: Sequence, storages: Sequence) -> Any:
-        """Launch the tasks, and return the value of the kernel. `slots`: of the arguments and the hidden ones."""
+    def run(self, slots: Sequence, storages: Sequence, first: int = 0) -> Any:
+        """Launch the tasks, and return the value of the kernel. `slots`: of the arguments and the hidden ones; `first`:
+        the stage at which a launch resumes."""
+        status = GraphStatus(False, None)
         if self.device is not None:
             try:
                 if storages and self.device.kind == "cuda":
                     with staged(self.device, slots, self.compiled.traced.slots, storages) as moved:
-                        self.compiled.call(moved, (), self.device)
+                        status = self._launch(moved, (), first)
                 else:
-                    self.compiled.call(slots, storages, self.device)
+                    status = self._launch(slots, storages, first)
             except Exception as error:
                 raise error_conversion.of_launch(error) from None
+        if self.sections is not None and self.sections.labels:
+            return status
         if self.read_results is None or self.shape is None:
             return None
         return self.shape(self.read_results())
+
+    def _launch(self, slots: Sequence, storages: Sequence, first: int) -> GraphStatus | None:
+        if self.sections is None:
+            return self.compiled.call(slots, storages, self.device)
+        numbered, scratch = list(slots), self.scratch
+
+        def launch(number: int) -> None:
+            numbered[-1] = number
+            self.compiled.call(numbered, storages, self.device)
+
+        def flag(offset_bytes: int) -> int:
+            assert scratch is not None
+            return int.from_bytes(scratch.read(offset_bytes, 4), "little")
+
+        run = Run(launch, flag, first)
+        run.run(self.sections.parts)
+        return run.status
 
 
 def _reader(scratch: runtime.Memory, results: list) -> Callable[[], tuple]:
@@ -126,9 +149,17 @@ class Kernel(Function):
 
     grammar = surface.KERNEL
 
-    def __init__(self, function: Callable, is_graph: bool = False):
+    def __init__(self, function: Callable, is_graph: bool = False, checkpoints: bool = False):
         super().__init__(function)
-        self.is_graph = is_graph
+        self.is_graph, self.checkpoints = is_graph, checkpoints
+        if checkpoints:
+            self.grammar = surface.CHECKPOINTS
+            if not is_graph:
+                raise QuadrantsSyntaxError.at(
+                    "@qd.kernel(checkpoints=True) requires graph=True",
+                    "write @qd.kernel(graph=True, checkpoints=True)",
+                    self.place(),
+                )
         self._specialised: dict[tuple, list[Specialised]] = {}
         self._generation = -1
         self._kinds: list | None = None
@@ -171,7 +202,34 @@ class Kernel(Function):
                 f"write `@qd.data_oriented` above `class {name}:`",
                 also=((self.place(), "this kernel is a method of it"),),
             )
-        return super().__get__(instance, owner)
+        bound = super().__get__(instance, owner)
+        if instance is not None:
+            vars(bound)["resume"] = functools.partial(self.resume, instance)
+        return bound
+
+    def resume(self, *arguments: Any, from_checkpoint: int, **keywords: Any) -> GraphStatus:
+        """Launch again from the checkpoint with this label on: loops and checkpoints before it are left out.
+
+        Raises QuadrantsRuntimeError where the kernel has no such checkpoint.
+        """
+        if not isinstance(from_checkpoint, int) or isinstance(from_checkpoint, bool):
+            raise QuadrantsRuntimeError(
+                f"from_checkpoint must be an int or IntEnum value, got {described(from_checkpoint)}",
+                "pass `status.checkpoint` of the launch that paused",
+            )
+        if not self.checkpoints:
+            raise QuadrantsRuntimeError(
+                f"`{self.__name__}` has no checkpoints", "decorate it with @qd.kernel(graph=True, checkpoints=True)"
+            )
+        specialised, slots, storages = self._read(arguments, keywords)
+        labels = specialised.sections.labels if specialised.sections is not None else {}
+        if from_checkpoint not in labels:
+            raise QuadrantsRuntimeError(
+                f"from_checkpoint={from_checkpoint!r} does not match any qd.checkpoint(cp_id=...) in kernel "
+                f"`{self.__name__}`",
+                f"pass one of its labels: {', '.join(map(repr, labels)) or 'it has none'}",
+            )
+        return specialised.run(slots, storages, labels[from_checkpoint])
 
     @property
     def kinds(self) -> list:
@@ -212,6 +270,11 @@ class Kernel(Function):
             bound = specialised.bind(*arguments)
             if bound is not None:
                 return specialised.run(*bound)
+        specialised, slots, storages = self._read(arguments, keywords)
+        return specialised.run(slots, storages)
+
+    def _read(self, arguments: tuple, keywords: dict) -> tuple[Specialised, list, list]:
+        """The specialisation for a call, compiled where there is none yet, its slots, and the arrays of the host."""
         if task.active():
             raise QuadrantsSyntaxError.at("Kernels cannot call other kernels", fix=f"make `{self.__name__}` a @qd.func")
         if "qd_stream" in keywords and "qd_stream" not in self.signature.parameters:
@@ -229,7 +292,7 @@ class Kernel(Function):
         storages: list = []
         self._each("read", kinds, arguments, slots, storages)
         self._last = specialised
-        return specialised.run(slots + hidden, storages)
+        return specialised, slots + hidden, storages
 
     def _fitting(self, key: tuple, arguments: Sequence) -> tuple[Specialised, list]:
         """The specialisation for a call, compiled where there is none yet, and its further slots."""
@@ -280,7 +343,7 @@ class Kernel(Function):
             program = task.Program(trace.symbol(self.__name__), trace.host())
             programs.append(program)
             config = runtime.check()
-            program.is_graph = self.is_graph
+            program.is_graph, program.checkpoints = self.is_graph, self.checkpoints
             program.debug, program.unrolling_limit = config.debug, config.unrolling_limit
             for name, value, kind in zip(self.signature.parameters, values, self.kinds):
                 program.names.update(_named(name, value, kind))
@@ -433,10 +496,14 @@ def kernel(
     graph: bool = False,
     checkpoints: bool = False,
 ) -> Kernel | Callable[[Callable], Kernel]:
-    """A function whose outermost loops run on the device, a thread an iteration. The options change no result."""
+    """A function whose outermost loops run on the device, a thread an iteration.
+
+    `graph` allows `qd.graph.do_while` and parallel sections; with `checkpoints` every call gives a GraphStatus. The
+    other options change nothing.
+    """
     if function is None:
         return functools.partial(kernel, pure=pure, fastcache=fastcache, graph=graph, checkpoints=checkpoints)
-    return Kernel(_authors(function, "kernel"), bool(graph))
+    return Kernel(_authors(function, "kernel"), bool(graph), bool(checkpoints))
 
 
 def _authors(function: Any, word: str) -> Callable:

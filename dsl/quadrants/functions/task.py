@@ -25,6 +25,7 @@ from dsl.core.pytree import RawValue
 from dsl.core.state import Stack
 from dsl.gpu.threads import index
 from dsl.quadrants.errors.errors import QuadrantsRuntimeError
+from dsl.quadrants.functions.sections import Pause, Sections
 from dsl.span import here
 
 
@@ -61,6 +62,8 @@ class Task(trace.KernelTrace):
         self.program, self.block, self.is_parallel, self.place = program, block, is_parallel, here()
         self.grid: Any = 1
         self.number: Callable[[], Numeric] | None = None
+        self.section = program.sections.count - 1 if program.sections else 0
+        self.is_repeated = program.sections is not None and program.sections.is_repeated
         self.has_effects = False
         self.effects = 0  # how many there were so far
         self.params: list = []  # the host's values, in order
@@ -168,6 +171,10 @@ class Program:
     config: LoopConfig = field(default_factory=LoopConfig)
     debug: bool = False
     is_graph: bool = False  # of @qd.kernel(graph=True)
+    checkpoints: bool = False
+    sections: Sections | None = None  # where not all tasks are launched once
+    loops: list[tuple[Any, int, int]] = field(default_factory=list)  # open: flag, offset of its copy, first task
+    pauses: list[tuple[Any, Pause]] = field(default_factory=list)  # of the open checkpoint
     unrolling_limit: int = 32
     most_blocks: int = MOST_BLOCKS
     random_numbers: dict[int, Any] = field(default_factory=dict)  # by task: how many each thread took
@@ -269,9 +276,23 @@ class Program:
     def finish(self) -> None:
         """Close the last task, end them all and let the host function launch them."""
         self.close()
-        for task in self.tasks:
-            if not task.has_effects:
-                continue
+        tasks = [task for task in self.tasks if task.has_effects]
+        if self.sections is None:
+            return self._launch(tasks)
+        with trace.within(self.host, self.host_entry):
+            self.hidden.append(0)  # the number of the section: each call sets it
+            self.host.slots.append("q")
+            at = mlir.gep(self.host_entry.arguments[0], mlir.i8, trace.SLOT_BYTES * len(self.host.slots))
+            wanted = Int64(mlir.load(at, mlir.i64, 8))
+        for number in range(self.sections.count):
+            flag = operate("eq", wanted, Int64(number))
+            branch = mlir.op("scf.if", [], [flag.ir()], regions=2)
+            with mlir.inside(branch.regions[0].blocks.append()):
+                self._launch([task for task in tasks if task.section == number])
+                mlir.op("scf.yield")
+
+    def _launch(self, tasks: list[Task]) -> None:
+        for task in tasks:
             task.end()
             params = tuple(kernel_parameter.of(leaf)[:2] for leaf in task.params)
             kernel = trace.Kernel(task.name, params, task.smem_bytes, tuple(task.allocations), task.place)

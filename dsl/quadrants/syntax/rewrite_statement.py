@@ -12,10 +12,8 @@ from typing import Any
 
 from dsl.core.syntax.assigned_names import assigned_in
 from dsl.core.syntax.early_exits import VALUE, guarded
-from dsl.core.syntax.rewrite_expression import is_hook
-from dsl.quadrants import streams
-from dsl.quadrants.syntax.rewrite_expression import ExpressionRewriter
-from dsl.quadrants.syntax.unsupported_syntax import UNSUPPORTED, header
+from dsl.quadrants.syntax.rewrite_blocks import BlockRewriter
+from dsl.quadrants.syntax.unsupported_syntax import UNSUPPORTED
 
 _OPERATORS = {
     ast.Add: "add",
@@ -33,8 +31,10 @@ _OPERATORS = {
     ast.MatMult: "matmul",
 }
 
+GRAPH = object()  # among the loops around a statement: one of qd.graph.do_while
 
-class QuadrantsRewriter(ExpressionRewriter):
+
+class QuadrantsRewriter(BlockRewriter):
     """Rewrites one kernel or func."""
 
     def __init__(self, *arguments):
@@ -48,9 +48,13 @@ class QuadrantsRewriter(ExpressionRewriter):
             node.body.append(ast.copy_location(ast.Return(self._at(node.body[-1], "ended")), node.body[-1]))
         self._mark_exits(node.body)
         node.body = self._refuse_mixed(node.body)
+        if self.grammar.has_stages:
+            self._mark_stages(node.body)
         for child in ast.walk(node):
             self.of_author.add(child)
-            if isinstance(child, (ast.If, ast.While)) and not self._marks_static(child.test):
+            if isinstance(child, (ast.If, ast.While)) and not (
+                self._marks_static(child.test) or self._is_graph_loop(child)
+            ):
                 child.test = self._at(child.test, "truth", child.test)
         self.parameters = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
         with self._scope(self.parameters):
@@ -96,10 +100,14 @@ class QuadrantsRewriter(ExpressionRewriter):
             ):
                 word = type(statement).__name__.lower()
                 refused[statement] = (
-                    f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
-                    "inside a "
-                    "non-static `if`.",
-                    "decide by qd.static(...), or loop without qd.static",
+                    (f"`{word}` cannot leave a qd.graph.do_while() loop", "set its flag to 0")
+                    if loops[-1] is GRAPH
+                    else (
+                        f"You are trying to `{word}` a static `for` loop, but the `{word}` statement is "
+                        "inside a "
+                        "non-static `if`.",
+                        "decide by qd.static(...), or loop without qd.static",
+                    )
                 )
             if isinstance(statement, ast.Return) and runtime and not self.grammar.returns_anywhere:
                 refused[statement] = (
@@ -121,7 +129,8 @@ class QuadrantsRewriter(ExpressionRewriter):
                 more = runtime + (not static)
                 self._mark_exits(statement.body, (*loops, more if static else None), more)
             elif isinstance(statement, ast.While):
-                self._mark_exits(statement.body, (*loops, None), runtime + 1)
+                own = GRAPH if self._is_graph_loop(statement) else None
+                self._mark_exits(statement.body, (*loops, own), runtime + 1)
         statements[:] = [
             self._refuse(statement, *refused[statement]) if statement in refused else statement
             for statement in statements
@@ -136,56 +145,9 @@ class QuadrantsRewriter(ExpressionRewriter):
         test = self._in_static(node.test) if around == "static" else self.visit(node.test)
         return ast.copy_location(ast.If(test, self._block(node.body, around), self._block(node.orelse, around)), node)
 
-    def visit_With(self, node: ast.With):
-        """A block of qd.stream_parallel()."""
-        item = node.items[0]
-        if len(node.items) > 1:
-            return self._refuse(
-                node, "'with' in Quadrants kernels only supports a single context manager", "write one `with` for each"
-            )
-        if item.optional_vars is not None:
-            return self._refuse(node, "'with ... as ...' is not supported in Quadrants kernels", "drop the `as`")
-        if not isinstance(item.context_expr, ast.Call):
-            return self._refuse(
-                node, "'with' in Quadrants kernels requires a call expression", "`with qd.stream_parallel():`"
-            )
-        if self._callee(item.context_expr) is not streams.stream_parallel:
-            return self._refuse(
-                node, "'with' in Quadrants kernels only supports qd.stream_parallel()", "take it out of the kernel"
-            )
-        if self.grammar.decorator != "qd.kernel":
-            return self._refuse(
-                node,
-                "qd.stream_parallel() can only be used inside @qd.kernel, not @qd.func",
-                "write the `with` in the kernel",
-            )
-        with self._scope():
-            body = super()._block(node.body)
-        return [ast.copy_location(ast.Expr(self._at(header(node), "begin_parallel")), node), *body]
-
-    def _refuse_mixed(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements of a kernel, the first refused that is not a `with` next to one of qd.stream_parallel()."""
-
-        def is_parallel(statement: ast.stmt) -> bool:
-            call = statement.items[0].context_expr if isinstance(statement, ast.With) else None
-            return isinstance(call, ast.Call) and self._callee(call) is streams.stream_parallel
-
-        def is_text_or_note(statement: ast.stmt) -> bool:
-            value = statement.value if isinstance(statement, ast.Expr) else None
-            return isinstance(value, ast.Constant) or (isinstance(value, ast.Call) and is_hook(value.func))
-
-        others = [each for each in body if not (is_parallel(each) or is_text_or_note(each))]
-        if not others or not any(map(is_parallel, body)):
-            return body
-        refused = self._refuse(
-            others[0],
-            "When using qd.stream_parallel(), all top-level statements in the kernel must be "
-            "'with qd.stream_parallel():' blocks",
-            "move the others to a separate kernel",
-        )
-        return [refused if each is others[0] else each for each in body]
-
     def visit_While(self, node: ast.While):
+        if self._is_graph_loop(node):
+            return self._graph_loop(node)
         if not self._is_dynamic(node):
             guarded_loop = guarded(node)
             assert isinstance(guarded_loop, ast.While)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 
-from dsl.quadrants import streams
+from dsl.quadrants import graph, streams
 from dsl.quadrants.syntax import expression, hooks, iterate, loops
 from dsl.quadrants.syntax.grammar import QuadrantsGrammar
 from dsl.quadrants.syntax.rewrite_statement import QuadrantsRewriter
@@ -27,7 +27,7 @@ _BUILTINS = {
 }
 
 
-_MODULES = hooks, loops, expression, iterate, ops, overflow, streams
+_MODULES = hooks, loops, expression, iterate, ops, overflow, streams, graph
 
 
 class _Hooks:
@@ -43,11 +43,16 @@ class _KernelGrammar(QuadrantsGrammar):
     decorator = "qd.kernel"
 
 
+class _CheckpointGrammar(_KernelGrammar):
+    has_stages = True
+
+
 class _RealGrammar(QuadrantsGrammar):
     returns_anywhere = True
 
 
 _WORDS = {"hooks": _Hooks(), "static": (static,), "calls": _BUILTINS, "rewriter": QuadrantsRewriter}
 KERNEL = _KernelGrammar(**_WORDS)
+CHECKPOINTS = _CheckpointGrammar(**_WORDS)
 FUNC = QuadrantsGrammar(**_WORDS)
 REAL_FUNC = _RealGrammar(**_WORDS)

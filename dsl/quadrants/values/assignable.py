@@ -137,7 +137,7 @@ class Storage:
                 self._copy(self.local, self._shared())
                 self.task.effect()
             self.task = None
-        if not task.is_parallel:
+        if not task.is_parallel and not task.is_repeated:  # the next trip must find what this one stored
             self.task = task
             self._allocate()
             with trace.within(task, task.prologue):

@@ -27,7 +27,7 @@ custom_struct struct py_dataclass data_oriented_mixed_combos tensor_annotation t
 tensor_factory tensor_factory_vec_mat tensor_layout tensor_wrapper_kernel tensor_wrapper_skeleton tensor_wrapper_surface
 tensor_wrapper_in_struct tensor_consistency svd eig matrix_solve
 field matrix overflow debug compare complex_struct assert data_oriented_ndarray data_oriented_template_primitives exception
-indices kernel_arg_errors""".split()
+indices kernel_arg_errors graph_do_while graph_parallel checkpoint checkpoint_resume_offset""".split()
 LIMIT_S = 300
 EXAMPLES = """\
 examples:
