@@ -22,8 +22,9 @@ inline u64 rank_of(const Context *ctx, u64 address) {
 // The address in the block of a rank that is at the same place.
 inline u64 of_rank(u64 address, u64 rank) { return (rank + 1) << RANK_SHIFT | (address & ((1 << RANK_SHIFT) - 1)); }
 
-// The rank of the block whose mbarrier a multicast signals for the block of a rank: its own; with .cta_group::2 that of
-// its pair which is even or odd as the block of the mbarrier's address is. PTX ISA 9.7.9.27.1.2.
+// The rank of the block whose mbarrier a multicast signals for its copy to the block `rank`: that block itself. With
+// .cta_group::2 it is the block of the pair of `rank` that is even if the mbarrier's block is even, and odd if that is
+// odd. PTX ISA 9.7.9.27.1.2.
 inline u64 signalled_rank(const Context *ctx, u64 barrier, u32 mask, u64 rank) {
   return mask & PAIRED ? (rank & ~1ull) | (rank_of(ctx, barrier) & 1) : rank;
 }

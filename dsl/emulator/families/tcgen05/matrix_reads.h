@@ -8,9 +8,8 @@
 // swizzle mixes: chunk c of line l (128 bytes each) of its pattern is at c xor l; with atoms of 32 bytes two chunks
 // move together, and the pattern has four lines.
 #pragma once
+#include "families/tcgen05/tensor_memory.h"
 #include "tensor_core/planes.h"
-
-constexpr u32 CHUNK_BYTES = 16;
 
 struct MatrixDescriptor {
   u64 bits;

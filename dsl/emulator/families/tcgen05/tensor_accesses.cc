@@ -1,9 +1,9 @@
 // Tensor memory, and the shared memory that its tensor core reads, in a launch that is checked for races.
 //
-// A cell (check/race.cc) is for 16 lanes of a column. What a tensor core does is on its way until a thread waits for a
-// later commit, what a warp loads or stores until its wait::ld or wait::st; a load also is complete where one of its
-// registers is read. Only the last operation of those that touch a cell is kept on its way: it is the one that has to
-// be waited for, as operations of one thread are done in order.
+// A cell (check/race.cc) is for 16 lanes of a column. Accesses of a tensor core are complete when a thread has waited
+// for a later commit. Loads and stores of a warp are complete at its wait::ld or wait::st, a load also where one of its
+// registers is read. A cell keeps only the last incomplete operation that touches it: operations of one thread are done
+// in order, so this is the one to wait for.
 //
 // PTX ISA 9.7.16.6 (the order of tcgen05), 9.7.16.8.5 (tcgen05.wait), 9.7.16.12 (tcgen05.commit).
 #include "check/check.h"
@@ -14,8 +14,6 @@ extern "C" u32 emu_bulk_proxied(Context *, u32 tid, u32 site, u64 address, u32 s
 namespace {
 
 using namespace tensor_memory;
-
-constexpr u32 CHUNK = 16;
 
 u32 index_of(u32 group, u32 column) { return group * COLUMNS + column; }
 
@@ -51,9 +49,9 @@ struct Check final : Touches {
 
   bool shared(Context *block, u32 offset) const override {
     const u64 address = (u64)block->smem + offset;
-    tensor_of(block).matrix_last[offset / CHUNK] = op.number;
-    return emu_race(ctx, op.thread, op.site, address, CHUNK, ASYNC) &&
-           emu_bulk_proxied(ctx, op.thread, op.site, address, CHUNK);
+    tensor_of(block).matrix_last[offset / CHUNK_BYTES] = op.number;
+    return emu_race(ctx, op.thread, op.site, address, CHUNK_BYTES, ASYNC) &&
+           emu_bulk_proxied(ctx, op.thread, op.site, address, CHUNK_BYTES);
   }
 
   bool tensor(Context *block, u32 group, u32 column, u32 count, bool writes) const override {
@@ -76,8 +74,8 @@ struct Land final : Touches {
   Land(Context *ctx, const TensorOp &op, u32 label) : ctx(ctx), op(op), label(label) {}
 
   bool shared(Context *block, u32 offset) const override {
-    if (tensor_of(block).matrix_last[offset / CHUNK] == op.number)
-      emu_race_landed_at(ctx, op.thread, (u64)block->smem + offset, CHUNK, label);
+    if (tensor_of(block).matrix_last[offset / CHUNK_BYTES] == op.number)
+      emu_race_landed_at(ctx, op.thread, (u64)block->smem + offset, CHUNK_BYTES, label);
     return true;
   }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include "machine/queues.h"
 
+constexpr u32 CHUNK_BYTES = 16;  // of shared memory, as a tensor core reads it
+
 // An address in tensor memory.
 struct TensorPlace {
   u32 bits;

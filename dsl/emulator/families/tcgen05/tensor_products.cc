@@ -210,7 +210,7 @@ void read_matrix(const Product &p, const Context *block, const Side &of, u8 *out
   });
 }
 
-// What the columns of a part of D are made of: in tensor memory each part has its own copy. PTX ISA 9.7.16.10.5
+// The rows of A for a part of D's columns: tensor memory has a copy of A for each part. PTX ISA 9.7.16.10.5
 void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
   if (!p.in_tensor_memory) return read_matrix(p, block, p.side_a(), out);
   const u32 first = p.a.lane() + part * p.lanes_a_part;
