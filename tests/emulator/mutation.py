@@ -50,7 +50,7 @@ _BARRIERS = (
 _SCHEDULE = (
     "machine/test_schedule.py families/control/test_emit.py families/warp/test_emit.py "
     "execute/test_decisions.py execute/test_launch.py families/mbarrier/test_emit.py "
-    "families/mbarrier/test_words.py families/mbarrier/test_rings.py"
+    "families/mbarrier/test_words.py families/mbarrier/test_rings.py execute/test_outcomes.py pairs/test_pairs.py"
 ).split()
 _BLOCKS = (
     "machine/test_schedule.py execute/test_launch.py execute/test_workers.py execute/test_slots.py "
@@ -75,6 +75,12 @@ _WARPS = (
     "families/warp/test_emit.py check/test_undefined.py families/barrier/test_emit.py "
     "families/matrix/test_emit.py families/warpgroup/test_emit.py"
 ).split()
+_COPIES = [
+    "families/bulk/test_traced.py",
+    "check/test_race.py",
+    "pairs/test_pairs.py",
+    "families/tcgen05/test_check.py",
+]
 _BOXES = [f"families/tensor_map/test_{each}.py" for each in ("box_copies", "im2col", "interleave")]
 TESTS_OF = {
     "barriers.cc": (("library/test_barriers.py",), _BARRIERS),
@@ -94,8 +100,8 @@ TESTS_OF = {
         ["translate/test_leaving_threads.py", *_SCHEDULE],
     ),
     "mbarrier_log.cc": (("library/test_mbarriers.py",), _MBARRIERS),
-    "bulk_copies.cc": (("library/test_bulk_copies.py",), _BULK),
-    "bulk_flight.cc": (("library/test_bulk_flight.py",), ["families/bulk/test_check.py", *_MBARRIERS]),
+    "bulk_copies.cc": (("library/test_bulk_copies.py",), [*_BULK, "families/mbarrier/test_check.py", *_COPIES]),
+    "bulk_flight.cc": (("library/test_bulk_flight.py",), ["families/bulk/test_check.py", *_MBARRIERS, *_COPIES]),
     "box_copies.cc": (_BOXES, _BULK),
     "box_copies.h": (_BOXES, _BULK),
     "bulk_reductions.cc": (("families/reduction/test_reductions.py",), _BULK),
@@ -103,7 +109,16 @@ TESTS_OF = {
         ("library/test_blocks.py", "library/test_barriers.py", "library/test_bounds.py", "library/test_bulk_copies.py"),
         _CLUSTERS,
     ),
-    "cp_async_queue.cc": (("library/test_cp_async.py",), ["families/cp_async/test_emit.py"]),
+    "cp_async_queue.cc": (
+        ("library/test_cp_async.py",),
+        [
+            "families/cp_async/test_emit.py",
+            "families/cp_async/test_arrivals.py",
+            "families/cp_async/test_traced.py",
+            "check/test_race.py",
+            "families/mbarrier/test_check.py",
+        ],
+    ),
     "queues.h": (
         ("library/test_cp_async.py", "library/test_bulk_copies.py"),
         ["families/cp_async/test_emit.py", *_BULK],

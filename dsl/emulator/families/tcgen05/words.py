@@ -320,7 +320,7 @@ def _place_of_metadata(launch, instr):
 
 def _bad_metadata(launch, instr):
     row, code = launch.ctx.access_bytes, launch.ctx.address
-    legal = (4, 14) if "kind::tf32" in instr.mods else (4, 6, 8, 9, 12, 13, 14)
+    legal = (4, 14) if "kind::tf32" in instr.mods else (0, 4, 6, 8, 9, 12, 13, 14)
     *most, last = (f"0b{each:04b}" for each in legal)
     return (
         f"the metadata of row {row} of A has 0b{code:04b} for a chunk; it must be {', '.join(most)} or {last}",

@@ -30,6 +30,7 @@ from tests.emulator.families.tcgen05.products import (
 # a code of four bits: where the first element of two is in a chunk of four, and the second
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (2, 1))
 CODES = {first | second << 2: (first, second) for first, second in PAIRS}
+ZEROS = 0b0000  # CUTLASS's compressor writes it for a chunk of zeros; the PTX ISA does not list it
 TF32_CODES = {0b0100: (0,), 0b1110: (1,)}  # of a chunk of two
 KINDS = [("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"),
          ("e4m3", "e5m2", "f32"), ("e2m1", "e3m2", "f16"), ("s8", "u8", "s32")]  # fmt: skip
@@ -40,10 +41,15 @@ class Sparse(Case):
     """A product with a sparse A, whose other column of metadata is garbage."""
 
     selector: int = 0
+    zeros: bool = False  # some chunks have no element but zeros
 
     @property
     def is_wide(self) -> bool:
         return self.a in BYTES
+
+    @property
+    def chunks(self) -> tuple[int, int]:
+        return self.m, 8 if self.is_wide else 16
 
     @property
     def row_bytes(self) -> tuple[int, int]:
@@ -68,7 +74,7 @@ class Sparse(Case):
 
 def codes_of(stream: np.random.Generator, case: Sparse) -> np.ndarray:
     """The codes of the chunks of each row of A."""
-    return stream.choice(list(TF32_CODES if case.a == "tf32" else CODES), (case.m, 8 if case.is_wide else 16))
+    return stream.choice(list(TF32_CODES if case.a == "tf32" else CODES), case.chunks)
 
 
 def spread(kept: np.ndarray, codes: np.ndarray, case: Sparse) -> np.ndarray:
@@ -103,9 +109,12 @@ def check(case: Sparse) -> None:
     kept = elements(stream, (case.m, case.k), case.a, case.floats)
     b = elements(stream, (case.n, 2 * case.k), case.b, case.floats)
     c, place, codes = sum_before(stream, case), place_of_d(case), codes_of(stream, case)
+    if case.zeros:
+        empty = stream.random(case.chunks) < 0.3
+        kept.reshape(*case.chunks, -1)[empty] = 0
     cells = stream.integers(0, 1 << 32, (case.blocks, LANES, case.columns), np.uint32)
     cells[place] = c
-    put_metadata(case, cells, codes)
+    put_metadata(case, cells, np.where(empty, ZEROS, codes) if case.zeros else codes)
     if case.a_is_in_tensor_memory:
         put_a(case, cells, kept)
     after = multiply(case, cells, images(case, stream, kept, b))
@@ -118,6 +127,11 @@ def check(case: Sparse) -> None:
 def test_kinds(a, b, d):
     check(Sparse(a, b, d))
     check(Sparse(a, b, d, n=56 if a in BYTES else 64, a_is_in_tensor_memory=True, adds=False))
+
+
+@pytest.mark.parametrize("a, b, d", [each for each in KINDS if each[0] != "tf32"])
+def test_chunks_of_zeros(a, b, d):
+    check(Sparse(a, b, d, zeros=True))
 
 
 @pytest.mark.parametrize("a, b, d", [each for each in KINDS if each[0] != "s8"])
@@ -165,7 +179,7 @@ def fault_of(case: Sparse, codes: np.ndarray | None = None) -> str:
 
 @pytest.mark.parametrize("kind", ["f16", "tf32", "e4m3"])
 def test_metadata_without_meaning(kind):
-    legal = TF32_CODES if kind == "tf32" else CODES
+    legal = TF32_CODES if kind == "tf32" else {ZEROS, *CODES}
     for code in set(range(16)) - set(legal):
         case = Sparse(kind, kind)
         codes = codes_of(np.random.default_rng(code), case)
