@@ -1,7 +1,7 @@
 """`qd.graph`: loops, parallel sections and checkpoints of a `@qd.kernel(graph=True)`.
 
-The tasks of a kernel run one after the other here, which every use of parallel sections allows. A loop is the host's,
-as upstream where a GPU has no conditional nodes.  Source: Quadrants user guide, Graph.
+The tasks of a kernel run one after the other here, which every use of parallel sections allows. The host decides about
+the next trip of a loop, as upstream does without conditional nodes of the GPU.  Source: Quadrants user guide, Graph.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def begin_region() -> None:
     _check_place(current, "parallel_context")
     if current.checkpoints:
         raise QuadrantsSyntaxError.at(
-            "qd.graph.parallel_context() cannot be in a kernel with checkpoints=True: nothing says which of its blocks "
-            "a resumed launch leaves out",
+            "qd.graph.parallel_context() cannot be in a kernel with checkpoints=True: a resumed launch cannot leave its "
+            "blocks out",
             "take it out, or drop `checkpoints=True`",
         )
 
@@ -172,7 +172,7 @@ def _flag(evaluate: Callable[[], Any], text: str, usage: str) -> ArrayView:
         )
     if flag.element_type is not types.i32 or flag.shape or flag.element_shape:
         raise QuadrantsSyntaxError.at(
-            f"{usage} needs an array of one qd.i32, `{text}` is another",
+            f"{usage} needs an array of one qd.i32, and `{text}` has another type or shape",
             "declare it as qd.types.ndarray(qd.i32, ndim=0), and make it by qd.ndarray(qd.i32, shape=())",
         )
     return flag

@@ -259,7 +259,7 @@ BOTH = {"graph": True, "checkpoints": True}
      "qd.graph.do_while() must be at the kernel top level or in the body of a qd.graph.do_while()"),
     (loop_on_a_number, {"graph": True},
      "qd.graph.do_while(...) got `c[()]`, which does not resolve to an ndarray kernel parameter"),
-    (loop_on_a_row, {"graph": True}, "qd.graph.do_while(...) needs an array of one qd.i32, `c` is another"),
+    (loop_on_a_row, {"graph": True}, "qd.graph.do_while(...) needs an array of one qd.i32, and `c` has another type or shape"),
     (loop_on_nothing, {"graph": True}, "qd.graph.do_while() takes one array of one qd.i32"),
     (loop_that_is_left, {"graph": True}, "`break` cannot leave a qd.graph.do_while() loop"),
     (loop_in_a_section, {"graph": True}, "qd.graph.do_while() cannot appear inside a qd.graph.parallel() block"),
@@ -275,8 +275,8 @@ BOTH = {"graph": True, "checkpoints": True}
     (checkpoint_without_the_option, {"graph": True},
      "qd.checkpoint() needs @qd.kernel(graph=True, checkpoints=True)"),
     (region_with_checkpoints, BOTH,
-     "qd.graph.parallel_context() cannot be in a kernel with checkpoints=True: nothing says which of its blocks a "
-     "resumed launch leaves out"),
+     "qd.graph.parallel_context() cannot be in a kernel with checkpoints=True: a resumed launch cannot leave its blocks "
+     "out"),
     (checkpoint_without_a_label, BOTH, "a checkpoint needs a label: qd.checkpoint(cp_id, yield_on=flag)"),
     (checkpoint_without_a_flag, BOTH, "qd.checkpoint() is missing required argument `yield_on`"),
     (checkpoint_with_more, BOTH, "qd.checkpoint() got an unexpected keyword argument 'when'"),
@@ -289,7 +289,7 @@ BOTH = {"graph": True, "checkpoints": True}
      "the body of a qd.checkpoint() has a bare top-level Assign statement, which a resumed launch cannot leave out: "
      "write it in `for _ in range(1):`"),
 ])  # fmt: skip
-def test_what_a_graph_cannot_have(function, options, message):
+def test_mistakes_in_graphs(function, options, message):
     argument = np.ones(2, np.int32) if function is loop_on_a_row else flag(1)
     with pytest.raises(qd.QuadrantsSyntaxError) as error:
         qd.kernel(**options)(function)(argument)

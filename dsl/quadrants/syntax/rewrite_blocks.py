@@ -33,7 +33,7 @@ class BlockRewriter(ExpressionRewriter):
         self.stages: set[ast.AST] = set()
 
     def _called(self, node: ast.AST) -> Callable | None:
-        """What the author calls here; None for anything that is not a call."""
+        """The function that is called here; None for anything that is not a call."""
         return self._callee(node) if isinstance(node, ast.Call) else None
 
     def _opens(self, statement: ast.stmt, *callees: Callable) -> bool:
@@ -73,7 +73,7 @@ class BlockRewriter(ExpressionRewriter):
         return [begin, *body, self._hook_statement(node, "end_do_while")]
 
     def _mark_stages(self, statements: list[ast.stmt]) -> None:
-        """Note which loops a resumed launch may leave out: those of the outermost scope."""
+        """Note which loops a resumed launch may leave out: the loops of the outermost scope."""
         for statement in statements:
             if isinstance(statement, ast.For):
                 self.stages.add(statement)

@@ -232,8 +232,8 @@ u64 metadata_of(const Product &p, const Context *block, u32 row, u32 part) {
   return bits;
 }
 
-// The columns of the elements of a sparse A, row by row; false, and a fault, where metadata has no meaning. 0b0000, which
-// the PTX ISA does not list, is of a chunk of zeros: CUTLASS's compressor writes it.
+// The columns of the elements of a sparse A, row by row; false, and a fault, where metadata has no meaning. CUTLASS's
+// compressor writes 0b0000 for a chunk of zeros, though the PTX ISA does not list it.
 bool read_columns(const Product &p, const Context *block, u32 part, u8 *out) {
   constexpr u32 LEGAL = 1 | 1 << 4 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 12 | 1 << 13 | 1 << 14, OF_TF32 = 1 << 4 | 1 << 14;
   const bool is_tf32 = p.kind == TF32;

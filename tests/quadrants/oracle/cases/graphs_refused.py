@@ -1,4 +1,4 @@
-"""What a graph cannot have. Apart from graphs.py: there an error while compiling, and a checkpoint that paused, makes later loops run once."""
+"""Mistakes in graphs. Apart from graphs.py: there an error while compiling, and a checkpoint that paused, makes later loops run once."""
 
 import numpy as np
 import quadrants as qd
