@@ -142,8 +142,8 @@ def begin_region() -> None:
     _check_place(current, "parallel_context")
     if current.checkpoints:
         raise QuadrantsSyntaxError.at(
-            "qd.graph.parallel_context() cannot be in a kernel with checkpoints=True: a resumed launch cannot leave its "
-            "blocks out",
+            "qd.graph.parallel_context() cannot be in a kernel with checkpoints=True: a resumed launch cannot leave its"
+            " blocks out",
             "take it out, or drop `checkpoints=True`",
         )
 
