@@ -26,8 +26,8 @@ void add(AccessRuns &runs, u32 kind, u64 lo, u64 hi, u32 site) {
   if (runs.count == runs.room) {
     runs.room = runs.room ? 2 * runs.room : 64;
     runs.runs = (AccessRun *)realloc(runs.runs, runs.room * sizeof(AccessRun));
-    if (!runs.runs) __builtin_trap();
   }
+  if (!runs.runs) __builtin_trap();
   runs.runs[runs.count++] = {lo, hi, site, kind};
   runs.last[kind] = runs.count;
 }
