@@ -61,7 +61,18 @@ _row(
 )
 
 _row(
-    "cvt", "9.7.9.21", "rs ?relu ?satfinite f16x2/bf16x2 >f32 @100a,103a:8.7", stochastic.convert, operands="=1 2 2 b32"
+    "cvt",
+    "9.7.9.21",
+    "rs ?relu ?satfinite f16x2/bf16x2 >f32 @100a,103a:8.7",
+    stochastic.convert_two,
+    operands="=1 2 2 b32!",
+)
+_row(
+    "cvt",
+    "9.7.9.21",
+    "rs ?relu satfinite e4m3x4/e5m2x4/e2m3x4/e3m2x4/e2m1x4 >f32 @100a,103a:8.7",
+    stochastic.convert_four,
+    operands="=1 {4}2 b32!",
 )
 _row("cvt", "9.7.9.22", "^pack sat u16/s16 >s32 @72", convert.pack, operands="=u32 s32 s32")
 _row(
