@@ -1,4 +1,4 @@
-"""tcgen05.shift and `.ashift` of tcgen05.mma: each lane gets 32 bytes of the lane after it, but for the last of a warp.
+"""tcgen05.shift and `.ashift` of tcgen05.mma: each lane gets 32 bytes of the lane after it, except the last of a warp.
 
 Written from PTX ISA 9.0, 9.7.16.9.3 and 9.7.16.10.9.1. C++ tested here: tensor_shifts.cc.
 """
@@ -141,7 +141,7 @@ FIRST_LOAD = "tcgen05.fence::after_thread_sync; mov.u32 %c, 0;"
     (Shifted().operation, "which the tcgen05.mma at PTX line 35 still writes: its commit was not waited for"),
 ])  # fmt: skip
 def test_a_load_must_wait_for_a_shift(operation, words):
-    """The columns that are shifted are loaded, with a wait for the commit and without; those of D are not."""
+    """The columns that are shifted are loaded, with a wait for the commit and without. D is not loaded."""
     case = Shifted()
     at = [program.descriptor(x.start, x.leading, x.stride, x.swizzle, x.base) for x in case.layouts]
     right = program.ptx(operation, COLUMNS).replace(FIRST_LOAD, FIRST_LOAD.replace("%c, 0", "%c, 32"))
