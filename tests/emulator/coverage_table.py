@@ -14,6 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from dsl.emulator.families.arithmetic.leeway import APPROXIMATE
+from dsl.emulator.families.conversion.leeway import SHARED_BITS
+from dsl.emulator.families.conversion.stochastic import FOURS
 from dsl.emulator.families.matrix.leeway import UNMEASURED
 from dsl.emulator.families.table import ROWS, Row
 from dsl.forms import coverage
@@ -33,7 +35,7 @@ rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestor
 sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2
 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor
 """.split()
-TYPES = re.compile(r"pred|[bsuf]\d+(x\d)?|bf16(x2)?|tf32|e\dm\d(x\d)?")
+TYPES = re.compile(r"pred|[bsuf]\d+(x\d)?|bf16(x2)?|tf32|u?e\dm\d(x\d)?")
 MATRIX = ("9.7.14.4.5", "9.7.14.5.14", "9.7.14.6.3", "9.7.15.5.2")
 
 INTRODUCTION = f"""# Instructions of the emulator
@@ -111,6 +113,10 @@ def _rule(opcode: str, row: Row) -> str:
         return f"{exact}bound (.approx): " + ", ".join(f"{kind} {text}" for kind, text in bounds.items())
     if opcode in ("atom", "red") and "async" not in row.modifiers:
         return "ISA; the order of threads is open"
+    if opcode == "tcgen05" and "shift" in row.modifiers:
+        return f"open: {UNMEASURED.bound}"
+    if not FOURS.isdisjoint(row.modifiers):
+        return f"open: {SHARED_BITS.bound}"
     return {"elect": "open: any lane of the mask", "activemask": "open: how the warp diverged"}.get(opcode, "ISA")
 
 

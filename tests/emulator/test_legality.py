@@ -20,7 +20,8 @@ def test_forms_that_ptxas_refuses_do_not_run(ptxas_path, most):
 
 
 def test_forms_that_are_known_to_be_refused():
-    names = "add.sat.u32 mul.u32 shf.wrap.l.b32 ld.relaxed.global.u32 st.nc.global.b32 cvt.u32.f32 set.lt.s16.f32"
+    names = "add.sat.u32 mul.u32 shf.wrap.l.b32 ld.relaxed.global.u32 st.nc.global.b32 cvt.u32.f32 set.lt.s16.f32 "
+    names += "cvt.rn.ftz.f16.s32 cvt.rz.ftz.sat.f64.u8"
     assert [name for name in names.split() if legality.Change(*parts(name)).runs] == []
 
 

@@ -9,6 +9,7 @@ A row's text has a word for each operand:
     =1         the same as a destination: a register;  =1_ takes the sink `_` too
     ~1, =~1    a register may be wider than the type (ld, st, cvt), or there is a vector of them
     %1         or a special register, as %tid.x: ptxas takes them in mov and cvt alone
+    b32!       a register declared .b32, nothing else
     n          an integer constant;  n=0..4, n=1/-1  one of these
     []         an address in brackets;  [d] of a tensor map, with a coordinate for each dimension
     {4}u32     four values in braces, {x}u32 the number in `.x2` (for tensor memory times the registers of the
@@ -38,7 +39,7 @@ from dsl.emulator.ptx.syntax import SINK, TYPE_BITS, Addr, FloatImm, Imm, Instr,
 
 _COUNT = r"(?:\{(\d+|x|p|v|mn|mk|mh|kn)\})?"
 _BARE = r"(\[d?\])|(\*)|(n)(?:=(-?\d+(?:/-?\d+|\.\.\d+)*))?"
-_WORD = re.compile(rf"(=)?(~)?(%)?{_COUNT}(?:(w?)([1-4])|{_BARE}|([a-z]+\d*(?:x2)?))(_)?(?:(\?)|@([\w:]+))?")
+_WORD = re.compile(rf"(=)?(~)?(%)?{_COUNT}(?:(w?)([1-4])|{_BARE}|([a-z]+\d*(?:x2)?))(!)?(_)?(?:(\?)|@([\w:]+))?")
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 REPETITIONS = [f"x{1 << each}" for each in range(8)]
 SHAPE_REGISTERS = {"16x128b": 2, "16x256b": 4}  # of tensor memory, for .x1; of other shapes one
@@ -60,6 +61,7 @@ class Operand(NamedTuple):
     may_be_wide: bool
     type: str
     values: tuple[int, ...]  # of a constant; (): all
+    is_exact: bool  # a register declared with the type
     takes_sink: bool
     is_optional: bool
     modifier: str  # with which alone it is there
@@ -80,7 +82,9 @@ class Operand(NamedTuple):
             wanted = f"{wanted[0]}{2 * TYPE_BITS[wanted]}"
         if self.count and not (self.count == "v" and type(given) is not Vec and _vector(modifiers) == 1):
             return self._wrong_list(given, wanted, self.number(wanted, modifiers))
-        if self.is_written:
+        if self.is_exact:
+            why = "" if type(given) is Reg and given.type == wanted else f"a register declared .{wanted}"
+        elif self.is_written:
             why = self._unwritable(given, wanted)
         elif type(given) is Special and not self.takes_special:
             why = f"a value of .{wanted} other than a special register (`mov` it into another)"
@@ -256,9 +260,9 @@ def _read_word(word: str) -> Operand:
     match = _WORD.fullmatch(word)
     if match is None or (match[11] and match[11] not in TYPE_BITS):
         raise ValueError(f"{word!r} is not an operand")
-    written, loose, special, count, wide, place, *bare, values, kind, sink, optional, modifier = match.groups("")
+    written, loose, special, count, wide, place, *bare, values, kind, exact, sink, optional, modifier = match.groups("")
     before = bool(written), bool(loose), bool(special), count, int(place or 0), bool(wide)
-    return Operand("".join(bare), *before, kind, _values(values), bool(sink), bool(optional), modifier)
+    return Operand("".join(bare), *before, kind, _values(values), bool(exact), bool(sink), bool(optional), modifier)
 
 
 def _values(text: str) -> tuple[int, ...]:

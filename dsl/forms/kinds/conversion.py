@@ -81,11 +81,16 @@ def powers() -> Iterator[Form]:
 
 
 def stochastic() -> Iterator[Form]:
-    """Halves, with random bits."""
+    """Halves and four narrow floats, with random bits."""
     for each in options(("", "relu"), ("", "satfinite")):
         for kind in ("f16x2", "bf16x2"):
             name = f"cvt.rs{each}.{kind}.f32"
             yield Form(name, f"{name} %d0, %a0, %a1, %a2;", operands("f32", 3), ("u4",))
+    for each in options(("", "relu")):
+        for kind in ("e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4"):
+            name = f"cvt.rs{each}.satfinite.{kind}.f32"
+            text = f"{name} %d0, {{%a0, %a1, %a2, %a3}}, %a4;"
+            yield Form(name, text, operands("f32", 5), ("u2" if kind == "e2m1x4" else "u4",))
 
 
 def packs() -> Iterator[Form]:

@@ -40,7 +40,12 @@ NO_ORDER = {
         "global_address global_stride rank box_dim global_dim element_stride elemtype interleave_layout swizzle_mode "
         "swizzle_atomicity fill_mode".split()
     ),
-    "a sparse A, which operand stays, a value of several registers": {"sp", "ws", "red"},
+    "a sparse A, an A that is shifted, which operand stays, a value of several registers": {
+        "sp",
+        "ashift",
+        "ws",
+        "red",
+    },
     "the mbarrier may be of the other block of the pair": {"cta_group::1", "cta_group::2"},
 }
 # The state space of an address means nothing to the order of an access; to a fence it does.

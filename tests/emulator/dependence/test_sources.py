@@ -1,7 +1,8 @@
 """Every instruction that the ISA leaves open has its bound; instructions whose bits it defines have none.
 
 Modules tested here: dsl/emulator/families/arithmetic/leeway.py, dsl/emulator/families/bulk/leeway.py,
-dsl/emulator/families/matrix/leeway.py, dsl/emulator/families/memory/leeway.py, dsl/emulator/families/warp/leeway.py.
+dsl/emulator/families/conversion/leeway.py, dsl/emulator/families/matrix/leeway.py,
+dsl/emulator/families/memory/leeway.py, dsl/emulator/families/warp/leeway.py.
 """
 
 import math
@@ -54,6 +55,12 @@ def test_approximations_have_the_bound_of_the_isa(name, text, error):
 )
 def test_instructions_with_bits_that_the_isa_defines_have_no_leeway(name):
     assert bound(name) is None
+
+
+def test_elements_that_share_random_bits_are_open():
+    assert bound("cvt.rs.satfinite.e4m3x4.f32") == "how two elements share random bits is open"
+    assert bound("cvt.rs.relu.satfinite.e2m1x4.f32") == "how two elements share random bits is open"
+    assert bound("cvt.rs.bf16x2.f32") is None
 
 
 @pytest.mark.parametrize("name, is_read, text", [

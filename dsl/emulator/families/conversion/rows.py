@@ -44,7 +44,7 @@ _row(
         f"{_WHOLE} >{_WHOLE} | sat u8 >s8/{INT} | sat s8 >u8/{INT} | sat u16 >s8/s16/{WORDS} | sat s16 >u16/{WORDS}",
         "sat u32 >s8/s16/s32/u64/s64 | sat s32 >u32/u64/s64 | sat u64 >s8/s16/s32/s64 | sat s64 >u64",
         f"{_BACK} ?sat {_WHOLE} >f16/{_BF16}/f64 | {_BACK} ?ftz ?sat {_WHOLE} >f32",
-        f"{ROUND} ?ftz ?sat f16/f32/f64 >{_WHOLE} | {ROUND} bf16 >{_WHOLE} @90",
+        f"{ROUND} ?ftz ?sat f32 >{_WHOLE} | {ROUND} ?sat f16/f64 >{_WHOLE} | {ROUND} bf16 >{_WHOLE} @90",
         f"?{_BACK} ?ftz ?sat f32 >f32 | ?{_BACK} ?sat f64 >f64 | ?{_BACK} ?sat f16 >f16 | ?{_BACK} bf16 >bf16 @90",
         "?ftz ?sat f64 >f32 | ?ftz ?sat f32 >f16 | ?sat f64 >f16 | ?ftz@90 f32 >bf16 @80:7.1 | f64 >bf16 @90",
         f"{ROUND} ?ftz ?sat f32 >f64 | {ROUND} ?ftz ?sat f16 >f32 | {ROUND} ?sat f16 >f64",
@@ -61,7 +61,18 @@ _row(
 )
 
 _row(
-    "cvt", "9.7.9.21", "rs ?relu ?satfinite f16x2/bf16x2 >f32 @100a,103a:8.7", stochastic.convert, operands="=1 2 2 b32"
+    "cvt",
+    "9.7.9.21",
+    "rs ?relu ?satfinite f16x2/bf16x2 >f32 @100a,103a:8.7",
+    stochastic.convert_two,
+    operands="=1 2 2 b32!",
+)
+_row(
+    "cvt",
+    "9.7.9.21",
+    "rs ?relu satfinite e4m3x4/e5m2x4/e2m3x4/e3m2x4/e2m1x4 >f32 @100a,103a:8.7",
+    stochastic.convert_four,
+    operands="=1 {4}2 b32!",
 )
 _row("cvt", "9.7.9.22", "^pack sat u16/s16 >s32 @72", convert.pack, operands="=u32 s32 s32")
 _row(

@@ -28,21 +28,23 @@ _row(
     meets=True,
 )
 _SMALL = "e4m3/e5m2/e3m2/e2m3/e2m1"
-for _section, _start, _bytes, _packed, _of_b, _metadata in (
-    ("9.7.14.5.14", "sync aligned", "m16n8k32", "m16n8k64", "{2}b32", ""),
-    ("9.7.14.6.3", "^sp::ordered_metadata ^sync aligned", "m16n8k64", "m16n8k128", "{4}b32", "u32 n=0"),
+_SPARSE_START = "^sp::ordered_metadata ^sync aligned"
+for _section, _start, _bytes, _packed, _of_b, _metadata, _four_bits in (
+    ("9.7.14.5.14", "sync aligned", "m16n8k32", "m16n8k64", "{2}b32", "", "@120f:8.7"),
+    ("9.7.14.6.3", _SPARSE_START, "m16n8k64", "m16n8k128", "{4}b32", "u32 n=0", "@120a,121a:8.7"),
 ):
     _f32, _f16 = (f"={_each}_ {{4}}b32 {_of_b} {_each} {_metadata}" for _each in ("{4}f32", "{2}f16x2"))
     _scaled = f"{_f32} {{v}}b32 {{2}}u16 {{v}}b32 {{2}}u16"
+    _of_bytes, _of_four_bits = f"f32 >{_SMALL} >{_SMALL} >f32", f"{_four_bits} f32 >e2m1 >e2m1 >f32"
     for _forms, _operands in (
-        (f"{_bytes} row >col kind::f8f6f4 f32 >{_SMALL} >{_SMALL} >f32", _f32),
-        (f"{_bytes} row >col kind::f8f6f4 f16 >{_SMALL} >{_SMALL} >f16", _f16),
-        (f"{_bytes} row >col kind::mxf8f6f4 block_scale ?scale_vec::1X f32 >{_SMALL} >{_SMALL} >f32 >ue8m0", _scaled),
-        (f"{_packed} row >col kind::mxf4 block_scale ?scale_vec::2X f32 >e2m1 >e2m1 >f32 >ue8m0", _scaled),
-        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::2X f32 >e2m1 >e2m1 >f32 >ue8m0", _scaled),
-        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::4X f32 >e2m1 >e2m1 >f32 >ue4m3", _scaled),
+        (f"{_bytes} row >col kind::f8f6f4 @120f:8.7 {_of_bytes}", _f32),
+        (f"{_bytes} row >col kind::f8f6f4 @120f:8.7 f16 >{_SMALL} >{_SMALL} >f16", _f16),
+        (f"{_bytes} row >col kind::mxf8f6f4 @120f:8.7 block_scale ?scale_vec::1X {_of_bytes} >ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4 block_scale ?scale_vec::2X {_of_four_bits} >ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::2X {_of_four_bits} >ue8m0", _scaled),
+        (f"{_packed} row >col kind::mxf4nvf4 block_scale scale_vec::4X {_of_four_bits} >ue4m3", _scaled),
     ):
-        _row("mma", _section, f"{_start} {_forms} @120f:8.7", kinds.multiply, meets=True, operands=_operands)
+        _row("mma", _section, f"{_start} {_forms}", kinds.multiply, meets=True, operands=_operands)
 _SPARSE = "sp@80:7.1/sp::ordered_metadata@80:8.5 sync aligned"
 for _selectors, _forms in (  # a thread of four has the metadata, two have it, or all
     ("0..3", ("m16n8k16 row >col {halves}", "m16n8k8 row >col {tf32}")),

@@ -1,4 +1,5 @@
-"""tcgen05: a warp allocates, loads and stores tensor memory; a thread issues products, copies and commits.
+"""tcgen05: a warp allocates, loads and stores tensor memory; a thread issues products, copies, shifts
+and commits.
 PTX ISA 9.7.16.
 
 The fences and waits do nothing except for the checkers: loads and stores happen at once.
@@ -169,6 +170,7 @@ def multiply(body, instr):
     form |= tcgen05.STATIONARY * ("ws" in instr.mods) | tcgen05.SPARSE * (metadata is not None)
     form |= tcgen05.TAKES_96 * (not needs.read("103a").refusal(body.module.target, body.module.version)[0])
     form |= tcgen05.BLOCK_16 * (not {"block16", "scale_vec::4X"}.isdisjoint(instr.mods))
+    form |= tcgen05.SHIFTS_A * ("ashift" in instr.mods)
     op = _op(body, instr, form)
     body.put_in(op, TensorOp.d, _address(body, d))
     body.put_in(op, TensorOp.a, body.address(a) if isinstance(a, Addr) else body.read(a, 64), "i64")
@@ -196,6 +198,13 @@ def copy(body, instr):
     op = _op(body, instr, form | sum(_WIDENS.get(each, 0) for each in instr.mods))
     body.put_in(op, TensorOp.d, _address(body, target))
     body.put_in(op, TensorOp.a, body.read(source, 64), "i64")
+    _issue(body, instr, op)
+
+
+def shift(body, instr):
+    """tcgen05.shift.down [taddr]."""
+    op = _op(body, instr, tcgen05.SHIFT)
+    body.put_in(op, TensorOp.d, _address(body, instr.operands[0]))
     _issue(body, instr, op)
 
 

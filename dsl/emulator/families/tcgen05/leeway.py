@@ -1,4 +1,4 @@
-"""Products from tensor memory that nobody measured on the chip: tensor_products.cc sees them by types and forms."""
+"""Products and shifts in tensor memory that nobody measured on the chip: the C++ sees them by types and forms."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ UNMEASURED = Leeway("nobody measured this form on the chip", seen=context.SEEN_U
 
 
 def _product(instr: Instr, core: TensorCore, is_read: bool) -> Leeway | None:
-    """`tcgen05.mma` of floats: descriptors, which registers hold, have its types."""
-    return UNMEASURED if "mma" in instr.mods and "kind::i8" not in instr.mods else None
+    """`tcgen05.mma` of floats, whose types are in descriptors, which registers hold; the rows that a shift moves."""
+    return UNMEASURED if "shift" in instr.mods or ("mma" in instr.mods and "kind::i8" not in instr.mods) else None
 
 
 LEEWAY = {"tcgen05": _product}

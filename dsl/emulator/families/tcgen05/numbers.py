@@ -46,7 +46,7 @@ class TensorState(ctypes.Structure):
 
 
 class TensorOp(ctypes.Structure):
-    """A mma, cp or commit, as its thread issued it."""
+    """A mma, cp, shift or commit, as its thread issued it."""
 
     _fields_ = [
         ("a", _u64),  # a matrix descriptor, or an address in tensor memory
@@ -72,12 +72,13 @@ class TensorOp(ctypes.Structure):
 class tcgen05:
     """The parts of `form` of a TensorOp: what it does; the kind of a mma; flags; the shape of a cp."""
 
-    MMA, CP, COMMIT = range(3)
+    MMA, CP, COMMIT, SHIFT = range(4)
     KIND_SHIFT = 4
     F16, TF32, F8F6F4, I8, MXF8F6F4, MXF4, MXF4NVF4 = range(7)
     PAIR, A_IN_TENSOR_MEMORY, STATIONARY = 1 << 8, 1 << 9, 1 << 10  # the last: of a mma.ws
     BLOCK_16 = 1 << 11  # of a scaled kind: a scale for 16 elements, not for 32
     SPARSE, TAKES_96 = 1 << 12, 1 << 13  # A of a mma; a mma of sm_103a, where K may be 96
+    SHIFTS_A = 1 << 14  # of a mma, once it has read A
     SHAPE_SHIFT = 12
     CP_128X256B, CP_4X256B, CP_128X128B, CP_64X128B_02_13, CP_64X128B_01_23, CP_32X128B = range(6)
     FROM_B4, FROM_B6 = 1 << 16, 1 << 17  # a cp that widens elements of 4 or 6 bits to 8
@@ -120,5 +121,5 @@ class tensor_fault:
         DIFFERS, BAD_COLUMNS, MORE_COLUMNS, NO_COLUMNS, RELINQUISHED, NOT_ALLOCATED, NOT_ITS_ALLOCATION,
         OTHER_QUARTER, HALF_QUARTER, STILL_USED, NO_PEER, BAD_INSTRUCTION, BAD_MATRIX, MATRIX_OUTSIDE,
         LANE_OF_D, NOT_FREED, NEVER_WRITTEN, OTHER_GROUP, ZERO_COLUMNS,
-        SPARSE_ROWS, PLACE_OF_METADATA, BAD_METADATA,
-    ) = range(70, 92)  # fmt: skip
+        SPARSE_ROWS, PLACE_OF_METADATA, BAD_METADATA, LANE_OF_SHIFT, ROWS_OF_SHIFT,
+    ) = range(70, 94)  # fmt: skip

@@ -9,14 +9,14 @@ _SHARED = frozenset({"shared"})
 
 ORDERINGS = (
     Ordering(
-        names="tcgen05.mma tcgen05.cp",
+        names="tcgen05.mma tcgen05.cp tcgen05.shift",
         orders="nothing, until a later `tcgen05.commit` of its thread is waited for: it reads shared memory by the "
         "async proxy, and tensor memory. A thread's operations are done in the order in which it issues them",
         source="9.7.16.10.9.1 tcgen05.mma, 9.7.16.10.9.2 tcgen05.mma.sp, 9.7.16.10.9.3 tcgen05.mma.ws, 9.7.16.10.9.4 "
-        "tcgen05.mma.ws.sp, 9.7.16.9.2 tcgen05.cp: they are asynchronous; two operations of one thread are pipelined "
-        "if the table of 9.7.16.6 has the pair",
-        differs="kinder: mma, cp of one thread are in order whatever the pair, as NVIDIA's block-scaled kernels and "
-        "Triton's rely on it. Writes of a pair's other block to its own shared or tensor memory need no "
+        "tcgen05.mma.ws.sp, 9.7.16.9.2 tcgen05.cp, 9.7.16.9.3 tcgen05.shift: they are asynchronous; two operations of "
+        "one thread are pipelined if the table of 9.7.16.6 has the pair",
+        differs="kinder: mma, cp, shift of one thread are in order whatever the pair, as NVIDIA's block-scaled kernels "
+        "and Triton's rely on it. Writes of a pair's other block to its own shared or tensor memory need no "
         "scope `.cluster` where their arrival names none, as NVIDIA's pipelines have it: the tensor core there uses "
         "them",
         kinds=BY_BULK,
@@ -25,7 +25,8 @@ ORDERINGS = (
     ),
     Ordering(
         names="tcgen05.commit",
-        orders="all `tcgen05.mma` and `tcgen05.cp` that its thread has issued, before the arrival at its mbarrier",
+        orders="all `tcgen05.mma`, `tcgen05.cp` and `tcgen05.shift` that its thread has issued, before the arrival at "
+        "its mbarrier",
         scope="the cluster",
         source="9.7.16.12.1 tcgen05.commit: the mbarrier tracks the operations of the executing thread before it, and "
         "gets one arrival",

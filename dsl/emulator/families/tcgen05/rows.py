@@ -54,6 +54,7 @@ _WIDENS = "b8x16 >b4x16_p64/b6x16_p32"
 _COPIES = "128x256b/4x256b/128x128b", "64x128b warpx2::02_13/warpx2::01_23", "32x128b warpx4"
 _PLACES = "mbarrier::arrive::one ?shared::cluster"
 _COLLECTOR = "?collector::a::fill/collector::a::use/collector::a::lastuse/collector::a::discard"
+_SHIFTS = "ashift ?collector::a::lastuse/collector::a::discard"
 _SCALED = [
     "kind::mxf8f6f4 block_scale scale_vec::1X @100a,103a,110a",
     "kind::mxf4 block_scale scale_vec::2X @100a,103a,110a",
@@ -66,6 +67,10 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
         "tcgen05", "9.7.16.9.2",
         [f"@100f,110f ^cp {_group} {_each} {_more}" for _each in _COPIES for _more in ("", _WIDENS)],
         tcgen05.copy, operands="[] u64", traits=_traits | TENSOR,
+    )  # fmt: skip
+    _row(
+        "tcgen05", "9.7.16.9.3", f"@100a,103a,110a ^shift {_group} down",
+        tcgen05.shift, operands="[]", traits=_traits | TENSOR,
     )  # fmt: skip
     _row(
         "tcgen05", "9.7.16.12.1", f"@100f,110f ^commit {_group} {_PLACES} b64",
@@ -82,10 +87,12 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
                 for _a in ("u64", "[]")
                 for _mask in ("", f"{{{_lanes}}}u32")
             ]
-            _row(
-                "tcgen05", _section, f"@100f,110f ^mma {_sparse} {_group} {_kinds} {_COLLECTOR}",
-                tcgen05.multiply, operands=" | ".join(_lists), traits=_traits | TENSOR,
-            )  # fmt: skip
+            _form = f"@100f,110f ^mma {_sparse} {_group} {_kinds}"
+            for _more, _some in ((_COLLECTOR, _lists), (_SHIFTS, _lists[2:])):  # A of .ashift is in tensor memory
+                _row(
+                    "tcgen05", _section, f"{_form} {_more}",
+                    tcgen05.multiply, operands=" | ".join(_some), traits=_traits | TENSOR,
+                )  # fmt: skip
     _row(
         "tcgen05", "9.7.16.10.9.1", [f"^mma {_group} {_each} {_COLLECTOR}" for _each in _SCALED],
         tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits | TENSOR,

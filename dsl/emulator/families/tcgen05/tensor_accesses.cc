@@ -92,6 +92,7 @@ bool each_touch(Context *ctx, const TensorOp &op, const Touches &touches) {
   switch (what(op)) {
     case tcgen05::MMA: return touches_of_product(ctx, op, touches);
     case tcgen05::CP: return touches_of_copy(ctx, op, touches);
+    case tcgen05::SHIFT: return touches_of_shift(ctx, op, touches);
     default: return true;
   }
 }

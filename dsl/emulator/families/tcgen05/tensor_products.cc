@@ -44,7 +44,7 @@ struct Product {
   bool pair = op.form & PAIR, scaled = kind >= MXF8F6F4, packed = kind >= MXF4;
   bool is_long = packed && field(31, 1);  // K is 96
   bool in_tensor_memory = op.form & A_IN_TENSOR_MEMORY, stationary = op.form & STATIONARY;
-  bool sparse = op.form & SPARSE;
+  bool sparse = op.form & SPARSE, shifts = op.form & SHIFTS_A;
   u32 blocks = pair ? 2 : 1;
   u32 m = scaled ? field(27, 3) * 128 : field(24, 31) * 16, n = field(17, 63) * 8;
   u32 rows = m / blocks;  // of A and D in a block
@@ -319,6 +319,7 @@ bool is_product_right(Context *ctx, const TensorOp &op) {
   if (p.sparse && p.rows != MOST_ROWS && !p.stationary) return fault(SPARSE_ROWS, p.m, p.pair);
   if (p.sparse && (p.metadata.lane() || op.metadata % 2)) return fault(PLACE_OF_METADATA, op.metadata);
   if (p.sparse && !are_allocated(p, p.metadata.bits, p.metadata_columns)) return false;
+  if (p.shifts && p.m < MOST_ROWS) return fault(ROWS_OF_SHIFT, p.m);
   if (op.zero_columns) return fault(ZERO_COLUMNS, op.zero_columns);
   if (!are_allocated(p, op.d, p.width)) return false;
   if (p.scaled && (!are_allocated(p, p.scales_a()) || !are_allocated(p, p.scales_b()))) return false;
@@ -347,6 +348,8 @@ void multiply(Context *ctx, const TensorOp &op) {
         if (halves) cells[i] = half_bits(Two(place[i])) & 0xFFFF;
         else __builtin_memcpy(cells + i, place + i, 4);
     });
+    for (u32 lane = 0; p.shifts && lane < LANES_A_BLOCK; lane += 32)
+      shift_lanes(p.block(c), {p.a.column() | lane << tensor_memory::LANE_SHIFT});
   }
 }
 
@@ -387,6 +390,8 @@ bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches
       if (p.sparse && !lanes(block, p.metadata, first, p.metadata_columns, nullptr)) return false;
       if (!lanes(block, p.d, first, p.width, op.kept_lanes + 4 * c)) return false;
     }
+    for (u32 group = 0; p.shifts && group < LANES_A_BLOCK / GROUP; ++group)
+      if (!touches.tensor(block, group, p.a.column(), p.bytes / 4, true)) return false;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// What a block's tensor core has to do: tcgen05.mma, cp and commit, in the order in which they were issued.
+// What a block's tensor core has to do: tcgen05.mma, cp, shift and commit, in the order in which they were issued.
 // PTX ISA 9.7.16.6, 9.7.16.9, 9.7.16.10, 9.7.16.12.
 //
 // Each is looked at when it is issued, and done when a thread of the cluster looks at the mbarrier of a later commit.
@@ -56,6 +56,7 @@ void perform(Context *ctx, const TensorOp &op) {
   switch (what(op)) {
     case MMA: return multiply(ctx, op);
     case CP: return copy_in(ctx, op);
+    case SHIFT: return shift_in(ctx, op);
     case COMMIT: return arrive(ctx, op);
   }
 }
@@ -68,6 +69,7 @@ bool is_right(Context *ctx, const TensorOp &op) {
   switch (what(op)) {
     case MMA: return is_product_right(ctx, op);
     case CP: return is_copy_right(ctx, op);
+    case SHIFT: return is_shift_right(ctx, op);
     default: return is_commit_right(ctx, op);
   }
 }

@@ -1,4 +1,5 @@
-// What each operation of a tensor core needs, what it touches, and what it does: tensor_products.cc, tensor_copies.cc.
+// What each operation of a tensor core needs, what it touches, and what it does: tensor_products.cc,
+// tensor_copies.cc, tensor_shifts.cc.
 #pragma once
 #include "families/tcgen05/tensor_memory.h"
 
@@ -7,9 +8,13 @@ inline u32 what(const TensorOp &op) { return op.form & 3; }
 // Whether an operation may be done, as it is issued; else a fault.
 bool is_product_right(Context *ctx, const TensorOp &op);
 bool is_copy_right(Context *ctx, const TensorOp &op);
+bool is_shift_right(Context *ctx, const TensorOp &op);
 
 void multiply(Context *ctx, const TensorOp &op);
 void copy_in(Context *ctx, const TensorOp &op);
+void shift_in(Context *ctx, const TensorOp &op);
+// Rows of 32 bytes on the lanes of a warp, from a place on.
+void shift_lanes(const Context *block, TensorPlace first);
 
 // Who hears of what an operation touches, until it answers false: 16 bytes of the shared memory of a block; columns of
 // the 16 lanes of a group of a block's tensor memory.
@@ -19,6 +24,7 @@ struct Touches {
 };
 bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches);
 bool touches_of_copy(Context *ctx, const TensorOp &op, const Touches &touches);
+bool touches_of_shift(Context *ctx, const TensorOp &op, const Touches &touches);
 
 // tensor_accesses.cc: in a launch that is checked for races. False, and a fault, where an operation races.
 bool check_operation(Context *ctx, const TensorOp &op);

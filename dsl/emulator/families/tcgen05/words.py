@@ -53,13 +53,13 @@ def race(race: Race) -> tuple[str, str] | None:
 
 
 def _is_of_core(instr) -> bool:
-    return "mma" in instr.mods or "cp" in instr.mods
+    return not {"mma", "cp", "shift"}.isdisjoint(instr.mods)
 
 
 def _of_core(race: Race) -> tuple[str, str]:
     """With what a tensor core may still be doing."""
     does = "writes" if race.its_kind & access.WRITE else "reads"
-    name = f"tcgen05.{'mma' if 'mma' in race.other.mods else 'cp'}"
+    name = next(f"tcgen05.{each}" for each in ("mma", "cp", "shift") if each in race.other.mods)
     message = f"{race.does}, which the {name} at {race.at} still {does}: its commit was not waited for"
     if race.launch.checks.order.slot_of(race.launch.slot.address).of(Shared).relaxed.get(race.launch.ctx.thread):
         return f"{message} by an acquire", Fix(
@@ -328,6 +328,20 @@ def _bad_metadata(launch, instr):
     )
 
 
+def _lane_of_shift(launch, instr):
+    return (
+        f"it shifts rows from {_place(launch.ctx.address)} on, and the lane must be 0, 32, 64 or 96",
+        "add a multiple of `32 << 16` to the address that alloc gave",
+    )
+
+
+def _rows_of_shift(launch, instr):
+    return (
+        f"`.ashift` needs an A of 128 or 256 rows, and A has {launch.ctx.address}",
+        "use M = 128 (`.cta_group::2`: 128 or 256), or shift A by tcgen05.shift",
+    )
+
+
 def _zero_columns(launch, instr):
     return (
         f"the mask of columns that count as zero, 0x{launch.ctx.address:016x}, is not emulated",
@@ -357,6 +371,8 @@ ILLEGAL = {
     tensor_fault.SPARSE_ROWS: _sparse_rows,
     tensor_fault.PLACE_OF_METADATA: _place_of_metadata,
     tensor_fault.BAD_METADATA: _bad_metadata,
+    tensor_fault.LANE_OF_SHIFT: _lane_of_shift,
+    tensor_fault.ROWS_OF_SHIFT: _rows_of_shift,
     tensor_fault.DIFFERS: _differs,
     tensor_fault.BAD_COLUMNS: _bad_columns,
     tensor_fault.MORE_COLUMNS: _more_columns,

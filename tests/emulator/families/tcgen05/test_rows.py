@@ -19,7 +19,7 @@ from tests.emulator.conftest import HEADER_100, use
 from tests.emulator.families.tcgen05 import instructions as syntax
 
 # of sm_100a, and refused by name
-REFUSED = {"mma.sp .block_scale": 200, "shift": 2, "mma .ashift": 72, "mma.sp .ashift": 72}
+REFUSED = {"mma.sp .block_scale": 200}
 
 
 def module(instructions: list[str]) -> str:
@@ -34,8 +34,7 @@ def runs(instr: Instr) -> bool:
 def family_of(text: str) -> str:
     """The key of REFUSED."""
     words = re.match(r"tcgen05\.(mma(?:\.ws)?(?:\.sp)?|\w+)", text)[1]
-    refused = next((each for each in (".ashift", ".block_scale") if each in text), "")
-    return f"{words} {refused}" if refused and (words == "mma.sp" or refused == ".ashift") else words
+    return f"{words} .block_scale" if words == "mma.sp" and ".block_scale" in text else words
 
 
 def every_instruction() -> dict[str, Instr]:
