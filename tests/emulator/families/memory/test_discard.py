@@ -26,7 +26,7 @@ DISCARD = "@%first discard.global.L2 [%x], 128;\n"
 
 
 def outcome(body: str, checks=("race", "undefined"), offset: int = 0) -> str:
-    """What the checkers find in two warps on a page of memory that is followed, as text; "" if they find nothing."""
+    """The finding of the checkers for two warps, on a page of memory that is followed, as text; "" if there is none."""
     page, known = mmap.mmap(-1, mmap.PAGESIZE), np.zeros(1024, np.uint8)
     x = np.frombuffer(page, np.uint32)
     address = x.ctypes.data
@@ -87,7 +87,7 @@ fix: put a barrier of the block (bar.sync) that all its threads reach between PT
 
 
 @pytest.mark.parametrize("offset, text", [(64, "is not aligned to 128 bytes (it is 64 past)"), (1024, "past the end")])
-def test_where_it_may_not_be(offset, text):
+def test_an_address_that_it_does_not_take(offset, text):
     assert text in outcome(DISCARD, offset=offset)
 
 
