@@ -144,7 +144,10 @@ class QuadrantsRewriter(ExpressionRewriter):
                 node, "'with' in Quadrants kernels only supports a single context manager", "write one `with` for each"
             )
         if item.optional_vars is not None:
-            return self._refuse(node, "'with ... as ...' is not supported in Quadrants kernels", "drop the `as`")
+            call = item.context_expr
+            is_ours = isinstance(call, ast.Call) and self._callee(call) is streams.stream_parallel
+            fix = "drop the `as`" if is_ours else "take it out of the kernel"
+            return self._refuse(node, "'with ... as ...' is not supported in Quadrants kernels", fix)
         if not isinstance(item.context_expr, ast.Call):
             return self._refuse(
                 node, "'with' in Quadrants kernels requires a call expression", "`with qd.stream_parallel():`"
