@@ -1,4 +1,4 @@
-"""The numbers of a command line: what each type takes, and what it says of the others."""
+"""The numbers of a command line: those that each type takes, and the errors of the others."""
 
 import argparse
 
