@@ -97,9 +97,12 @@ def _main(arguments: list[str] | None) -> int:
     if not options.file and not options.module and not options.prompt:
         print("dsl: give a FILE, - for standard input, -m MODULE, or -i for a prompt (see --help)", file=sys.stderr)
         return 2
-    sys.path.insert(
-        0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else os.getcwd()
-    )
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        print("dsl: the working directory is gone\nfix: `cd` to one that is there", file=sys.stderr)
+        return 2
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)) if options.file not in (None, "-") else here)
     try:
         file, source, spec = _program(options)
     except (OSError, ImportError, SyntaxError, UnicodeDecodeError) as error:
@@ -236,7 +239,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seed",
         metavar="N",
-        type=int,
+        type=_seed,
         default=0,
         help="let the emulator run blocks, warps and lanes in an order that N chooses; default: as is fastest",
     )
@@ -265,7 +268,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=float,
+        type=_seconds,
         help="stop the program after this many seconds and print where every warp is; exit status 124",
     )
     parser.add_argument(
@@ -313,6 +316,22 @@ def _checks(text: str) -> str:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) > 0xFFFFFFFF:
+        raise argparse.ArgumentTypeError(f"must be 0-{0xFFFFFFFF}, got {text}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 1e9:  # a timer takes no more
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
+    return number
 
 
 def _from_file(text: str) -> str:

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from harness.claim import BUSY_HELP, BUSY_WAYS, CHECKS_HELP, GPU_MODEL_HELP, NOTES_HELP, PERTURB_HELP, SUFFIXES
+from harness.claim import (
+    BUSY_HELP,
+    BUSY_WAYS,
+    CHECKS_HELP,
+    GPU_MODEL_HELP,
+    NOTES_HELP,
+    PERTURB_HELP,
+    SUFFIXES,
+    as_seconds,
+    as_seed,
+)
 from harness.errors import NoDevice, UsageError
 from harness.terminal import printable, say
 
@@ -98,14 +108,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gpu-timeout",
         dest="gpu_timeout",
-        type=float,
+        type=as_seconds,
         metavar="SECONDS",
         help="stop a case after this many seconds; default: the repro's own timeout",
     )
     group.addoption(
         "--gpu-seed",
         dest="gpu_seed",
-        type=int,
+        type=as_seed,
         default=0,
         metavar="N",
         help="start random numbers and the emulator's order of threads here (default 0: the fastest order)",

@@ -62,6 +62,28 @@ def failing(tmp_path: Path, body: str) -> str:
     return run.stderr.rstrip()
 
 
+def test_a_working_directory_that_is_gone(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["../author.py"]) == 2
+    assert capsys.readouterr().err == "dsl: the working directory is gone\nfix: `cd` to one that is there\n"
+
+
+@pytest.mark.parametrize("option, what", [
+    (("--timeout", "nan"), "--timeout: must be a number of seconds above 0, got nan"),
+    (("--timeout", "-1"), "--timeout: must be a number of seconds above 0, got -1"),
+    (("--timeout", "soon"), "--timeout: must be a number of seconds above 0, got soon"),
+    (("--seed", "-1"), "--seed: must be 0-4294967295, got -1"),
+    (("--seed", "4294967296"), "--seed: must be 0-4294967295, got 4294967296"),
+])  # fmt: skip
+def test_numbers_that_an_option_does_not_take(option, what, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([*option, "author.py"])
+    assert capsys.readouterr().err.endswith(f"python -m dsl: error: argument {what}\n")
+
+
 def test_a_file_that_defines_run_has_it_called(tmp_path):
     (tmp_path / "good.py").write_text(GOOD)
     run = dsl("good.py", "--device", "emulator", folder=tmp_path)

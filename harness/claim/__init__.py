@@ -1,5 +1,9 @@
 """A repro file as text: its claim, its table, its CHECK lines."""
 
+import argparse
+import math
+import sys
+
 # The files that can be repros; languages.py reads them.
 PYTHON, CUDA, PTX = ".py", ".cu", ".ptx"
 SUFFIXES = (PYTHON, CUDA, PTX)
@@ -22,3 +26,64 @@ PERTURB_HELP = (
     "run each case N times more, under the delays that the seeds 1 to N put into its PTX, and count its answers: a "
     "race that changes values shows two"
 )
+
+# Numbers of command lines, as types for argparse.
+MOST_SECONDS = 1e9  # as a runner takes them: harness/run/reply.py
+GREATEST_SEED = (1 << 32) - 1  # of numpy
+
+
+def as_seconds(text: str) -> float:
+    """A time limit."""
+    return _real(text, "a number of seconds above 0", MOST_SECONDS)
+
+
+def as_minutes(text: str) -> float:
+    """A time limit."""
+    return _real(text, "a number of minutes above 0", MOST_SECONDS / 60)
+
+
+def as_megabytes(text: str) -> float:
+    """An amount of data."""
+    return _real(text, "a number of MB, 0 or more", sys.float_info.max, or_zero=True)
+
+
+def as_days(text: str) -> float:
+    """An age."""
+    return _real(text, "a number of days, 0 or more", MOST_SECONDS / 86400, or_zero=True)
+
+
+def as_seed(text: str) -> int:
+    """A start of random numbers, and of the emulator's order of threads."""
+    return _whole(text, 0, GREATEST_SEED)
+
+
+def as_count(text: str) -> int:
+    """How many of something, at least one."""
+    return _whole(text, 1, None)
+
+
+def as_exit_status(text: str) -> int:
+    """An exit status, 0-255."""
+    return _whole(text, 0, 255)
+
+
+def _whole(text: str, least: int, most: int | None) -> int:
+    """A whole number within limits."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        limits = f"{least} or more" if most is None else f"{least}-{most}"
+        raise argparse.ArgumentTypeError(f"must be {limits}, got {text}")
+    return number
+
+
+def _real(text: str, what: str, most: float, or_zero: bool = False) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= most or (number == 0 and not or_zero):
+        raise argparse.ArgumentTypeError(f"must be {what}, got {text}")
+    return number

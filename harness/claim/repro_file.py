@@ -290,7 +290,9 @@ def source(path: Path, data: bytes) -> Source:
     try:
         return Source(path, data.decode("utf-8").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
-        raise ReproError(f"{short(path)}: SYNTAX_ERROR\n    the file is not UTF-8: {error}") from None
+        raise ReproError(
+            f"{short(path)}: SYNTAX_ERROR\n    the file is not UTF-8: {error}\nfix: save it as UTF-8"
+        ) from None
 
 
 def imports(tree: ast.Module) -> frozenset[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
+from harness.claim import as_seconds
 from harness.cli import document
 from harness.errors import UsageError
 from harness.session import Session
@@ -42,7 +43,7 @@ def add(commands: Any) -> None:
         "--param", action="append", default=[], metavar="NAME=A,B", help="make a constant a parameter with these values"
     )
     parser.add_argument("--host", default="embedded", help="where both are run (default embedded)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for each run (default 60)")
+    parser.add_argument("--timeout", type=as_seconds, metavar="S", help="seconds for each run (default 60)")
     parser.add_argument("arguments", nargs="*", metavar="ARG", help="arguments of the script, after --")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, store
+from harness.claim import as_count, as_megabytes
 from harness.cli import document
 from harness.errors import UsageError
 from harness.run.environment import as_typed
@@ -49,7 +50,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
     parser.add_argument("--kernel", metavar="NAME", help="only calls of this function, class or kernel")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--call", type=int, default=1, metavar="N", help="the N-th of them (default 1)")
+    which.add_argument("--call", type=as_count, default=1, metavar="N", help="the N-th of them (default 1)")
     which.add_argument("--first-finding", action="store_true", help="the first that a checker or a fault ends")
     which.add_argument("--nan", action="store_true", help="the first with a NaN in its outputs and none in its inputs")
     which.add_argument(
@@ -66,7 +67,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--data-limit",
-        type=float,
+        type=as_megabytes,
         default=None,
         metavar="MB",
         help=f"write at most this much data next to the file (default {DEFAULT_LIMIT_MB}; a terminal is asked)",
@@ -86,8 +87,6 @@ def _capture(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-o {out}: name a Python file, as in repros/x.py")
     if out.exists() and not arguments.force:
         raise UsageError(f"{out} exists already; --force replaces it")
-    if arguments.call < 1:
-        raise UsageError(f"--call {arguments.call}: calls count from 1")
     command = started.command_of(words, arguments.compiler, arguments.device)
     if arguments.check:
         os.environ["GPU_REPRO_CHECK"] = arguments.check

@@ -27,7 +27,12 @@ from harness.terminal import OutputFailed, printable, put, say
 NAME, VERSION = "gpu-repro", 1
 USAGE, NOT_RUN, INTERRUPTED = 2, 3, 130
 _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
-_NO_FILE_FIX = "name a file that is there; `repro new NAME` writes a first repro"
+_FIXES: dict[type[OSError], str] = {
+    FileNotFoundError: "name a file that is there; `repro new NAME` writes a first repro",
+    IsADirectoryError: "name a file in it",
+}
+EMPTY = "must not be empty: is a variable of the shell unset?"
+_OF_A_PROGRAM = ("args", "arguments", "program")  # words that are not ours
 CLOSED = 141  # the reader of the output is gone: what a shell reports of a program that SIGPIPE ended
 HELP = "print one JSON document (docs/json.md) instead of text; the rest goes to standard error"
 
@@ -45,6 +50,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise WrongUsage(self.format_usage(), f"{self.prog}: error: {message}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """A value of a word. argparse hides that it takes each word through here."""
+        others = isinstance(action, argparse._SubParsersAction) or action.dest in _OF_A_PROGRAM
+        if not arg_string and (action.type is Path or not (action.option_strings or others)):
+            raise argparse.ArgumentError(action, EMPTY)
+        return super()._get_value(action, arg_string)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help. argparse hides that nothing takes it. Raises OutputFailed, BrokenPipeError."""
@@ -137,6 +149,14 @@ def complain(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]:
     """The exit status of the command, and the error that ended it."""
     try:
@@ -154,8 +174,13 @@ def _outcome(arguments: argparse.Namespace) -> tuple[int, dict[str, str] | None]
         return NOT_RUN, {"kind": "system", "message": f"repro: {error}"}
     except OSError as error:
         status = NOT_RUN if error.errno in _MACHINE else USAGE
+        if _folder_is_gone():
+            return NOT_RUN, {
+                "kind": "system",
+                "message": "repro: the working directory is gone\nfix: `cd` to one that is there",
+            }
         about = [str(error.filename)] if error.filename else []
-        fix = f"\nfix: {_NO_FILE_FIX}" if isinstance(error, FileNotFoundError) else ""
+        fix = f"\nfix: {_FIXES[type(error)]}" if type(error) in _FIXES else ""
         return status, {"kind": "system", "message": ": ".join(["repro", *about, str(error.strerror or error)]) + fix}
     except KeyboardInterrupt:
         return INTERRUPTED, {

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from harness.claim import as_days
 from harness.cli import document
 from harness.errors import UsageError
 from harness.session import Session
@@ -51,7 +52,7 @@ def add(commands: Any) -> None:
     )
     doctor.add_argument("--fix", action="store_true", help="remove what earlier runs left there")
     doctor.add_argument(
-        "--prune", type=float, metavar="DAYS", help="remove environments that nobody used for this many days"
+        "--prune", type=as_days, metavar="DAYS", help="remove environments that nobody used for this many days"
     )
     add_settings(doctor)
 

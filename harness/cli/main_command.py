@@ -150,6 +150,8 @@ def _parsed(parser: argparse.ArgumentParser, asked: argparse.ArgumentParser, giv
         asked.error(_unrecognized(left, asked) + hint)
     if more is not None:
         more += left + given[len(head) + 1 :]
+    if "" in getattr(arguments, "names", ()):
+        asked.error(f"a name {document.EMPTY}")
     return arguments
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, perturb_options, store
-from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, repro_file
+from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_count, as_minutes, as_seconds, as_seed, repro_file
 from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
 from harness.cli import choice, document, script_command
 from harness.errors import UsageError
@@ -76,16 +76,16 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
     parser.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")
+    parser.add_argument("--seed", type=as_seed, default=0, metavar="N", help="as of `repro run`")
     parser.add_argument(
         "--delays", metavar="LIST", help="reduce these delays (`seed 3`, a list, or @FILE) in place of the program"
     )
     parser.add_argument(
-        "--minutes", type=float, metavar="N", help="end after this many minutes with the best program so far"
+        "--minutes", type=as_minutes, metavar="N", help="end after this many minutes with the best program so far"
     )
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the start after this many seconds")
+    parser.add_argument("--timeout", type=as_seconds, metavar="SECONDS", help="stop the start after this many seconds")
     parser.add_argument(
-        "-j", dest="width", type=int, default=0, metavar="N", help="candidates at once (default: cores)"
+        "-j", dest="width", type=as_count, default=0, metavar="N", help="candidates at once (default: cores)"
     )
     parser.add_argument("--anew", action="store_true", help="forget what an earlier run of this command found")
 
@@ -98,8 +98,6 @@ def _reduce(arguments: argparse.Namespace) -> int:
     from harness.reduction.passes_process import PassesProcess
     from harness.reduction.reduction import reduce
 
-    if arguments.minutes is not None and not arguments.minutes > 0:
-        raise UsageError(f"--minutes {arguments.minutes:g} leaves no time\nfix: give it a number above 0")
     path = Path(arguments.file).resolve()
     if path.suffix == ".cu":
         fix = "capture the launch, or reduce the PTX of nvcc -ptx with --keep"

@@ -19,6 +19,9 @@ from harness.claim import (
     PERTURB_HELP,
     PYTHON,
     SUFFIXES,
+    as_exit_status,
+    as_seconds,
+    as_seed,
     case_id,
     selection,
 )
@@ -100,12 +103,16 @@ def add(commands: Any) -> None:
     )
     run.add_argument(
         "--timeout",
-        type=float,
+        type=as_seconds,
         metavar="SECONDS",
         help="stop a case after this many seconds; default: the repro's own timeout",
     )
     run.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="start random numbers and the emulator's order of threads here"
+        "--seed",
+        type=as_seed,
+        default=0,
+        metavar="N",
+        help="start random numbers and the emulator's order of threads here",
     )
     run.add_argument("--perturb", type=int, metavar="N", help=PERTURB_HELP)
     run.add_argument("--delays", metavar="LIST", help=perturb_options.DELAYS_HELP)
@@ -124,18 +131,11 @@ def add(commands: Any) -> None:
     run.add_argument("--full-traceback", action="store_true", help="show frames inside the compiler in tracebacks")
     run.add_argument(
         "--finding-status",
-        type=exit_status,
+        type=as_exit_status,
         metavar="N",
         help="exit with N, not 1, if a kernel of a script failed and the script itself did not choose a status",
     )
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
-
-
-def exit_status(text: str) -> int:
-    """An exit status, 0-255."""
-    if not text.isdecimal() or int(text) > 255:
-        raise argparse.ArgumentTypeError(f"must be 0-255, got {text}")
-    return int(text)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -151,6 +151,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.finding_status is not None:
         raise UsageError("--finding-status is for scripts: a claim states its outcome in the file's block")
     names = [arguments.file, *arguments.args]
+    if not all(names):
+        raise UsageError(f"a name {document.EMPTY}")
     wanted = [case_id.parse(name) for name in names]
     arguments.host = arguments.host or _one_of("hosts", [one.host for one in wanted]) or "embedded"
     compiler = _one_of("compilers", [one.compiler for one in wanted])

@@ -28,7 +28,10 @@ def given(name: str, args: tuple[str, ...]) -> Repro | None:
     from harness.claim import script_file
 
     if name == "-":
-        return script_file.read(script_file.STDIN, sys.stdin.buffer.read(), args)
+        text = sys.stdin.buffer.read()
+        if repro_file.is_repro(text):
+            raise UsageError("standard input has a repro, and a claim is a file\nfix: save it and run the file")
+        return script_file.read(script_file.STDIN, text, args)
     path = Path(name).resolve()
     data = path.read_bytes()
     if repro_file.is_repro(data) or not script_file.is_program(path, data):

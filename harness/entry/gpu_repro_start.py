@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 _NAMES = {"harness": "plugin.py", "dsl": "native_library.py"}  # a package of ours, and a file that another has not
@@ -76,4 +78,15 @@ def main() -> int:
         where = next(iter(folders), "no folder")
         print(f"repro: `harness` is the package in {where}, not the one of gpu-repro\n{_FIX}", file=sys.stderr)
         return 3
-    return importlib.import_module("harness.cli").main()
+    return _command()()
+
+
+def _command() -> Callable[[], int]:
+    """`repro` as a function. Ctrl-C while its modules load ends the process without a traceback."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        return importlib.import_module("harness.cli").main
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -14,6 +14,7 @@ u32 emu_no_mbarrier(Context *, u32 tid, u32 site, u64 address, u32 size);
 void emu_race_landed(Context *, u32 tid, u64 address, u32 size);
 u32 emu_copies_alike(Context *, u32 tid, u32 other_tid, u64 address, u32 size);
 void emu_written_out(Context *, u64 address, u64 size);
+void emu_unwritten_again(Context *, u64 address, u64 size);
 void emu_race_landed_at(Context *, u32 tid, u64 address, u32 size, u32 label);
 }
 

@@ -134,6 +134,11 @@ void emu_written_out(Context *ctx, u64 address, u64 size) {
   if (u8 *valid = valid_at(ctx, address, nullptr)) __builtin_memset(valid, WRITTEN, size);
 }
 
+// Bytes count as never written.
+void emu_unwritten_again(Context *ctx, u64 address, u64 size) {
+  if (u8 *valid = valid_at(ctx, address, owner_of(ctx, address))) __builtin_memset(valid, UNWRITTEN, size);
+}
+
 // A copy of `size` bytes that the thread has waited for, for both checkers.
 void emu_landed(Context *ctx, u32 tid, u64 address, u32 size) {
   u32 nbytes = size & (SIGNALS - 1);

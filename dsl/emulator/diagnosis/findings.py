@@ -183,6 +183,11 @@ def _undefined(launch) -> Fault:
         fix = "write it first (`cudaMemset`, `cudaMemcpy`, a kernel): new memory holds what was there before"
     else:
         fix = "write it first: it holds what was there before"
+    forgets = frozenset[str]().union(*families.named("words", "FORGETS"))
+    if (gone := next((each for each in sites if each.opcode in forgets), None)) is not None:
+        since = f"which nobody wrote, or not after the `{gone.opcode}` at {places.at(launch, gone, read)};"
+        message = message.replace("which nobody wrote;", since)
+        fix = f"read it before the `{gone.opcode}`, or write it again"
     for words in families.named("words", "UNDEFINED"):
         if read.opcode in words:
             message, fix = words[read.opcode](address, f"The value {how} {where}")

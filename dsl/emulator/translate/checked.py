@@ -336,6 +336,10 @@ class Checked(Thread):
             return self.select(self.cmp("slt", mark, 0, "i64"), mark, 0, "i64")
         if instr.traits & MOVES:
             return mark
+        return self.computed_mark(mark)
+
+    def computed_mark(self, mark: str) -> str:
+        """The mark of a value that is computed of one with this mark."""
         computed = self.or_(mark, constant(undefined.COMPUTED, 64), "i64")
         return self.select(self.cmp("eq", mark, 0, "i64"), 0, computed, "i64")
 

@@ -20,6 +20,7 @@ from dsl.quadrants.errors.errors import (
     NotIterable,
     OutOfRange,
     OutOfRangeWhileDebugging,
+    QuadrantsCompilationError,
     QuadrantsIndexError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
@@ -393,10 +394,17 @@ class Dense(Indexed):
     def __eq__(self, other) -> bool:
         return self is other
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.element_type} {self.shape}>"
 
-    __repr__ = __str__
+
+def refuse_in_kernel(name: str) -> None:
+    """Raise while a kernel is traced: it would get new memory each time it is compiled, and keep it."""
+    if active():
+        raise QuadrantsCompilationError.at(
+            f"{name} cannot be called in a kernel: memory is made before a kernel runs",
+            fix="make it before the kernel, in Python",
+        )
 
 
 class HostMatrix(Matrix):

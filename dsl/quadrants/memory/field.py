@@ -9,7 +9,8 @@ from dsl.core.phrase import shown
 from dsl.quadrants import runtime
 from dsl.quadrants.errors.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError, WrongValue
 from dsl.quadrants.functions.signature import MOST_AXES, checked, element_shape_of, order_of, shape_of
-from dsl.quadrants.memory.dense import Dense, refuse_gradients
+from dsl.quadrants.functions.task import active
+from dsl.quadrants.memory.dense import Dense, refuse_gradients, refuse_in_kernel
 
 
 class Field(Dense):
@@ -28,6 +29,11 @@ class Field(Dense):
     @property
     def parent_shape(self):
         return self.shape
+
+    def __str__(self) -> str:
+        if self.shape is None or active():
+            return repr(self)
+        return str(self.to_numpy())
 
     def give_back(self) -> None:
         """Free its memory. A kernel that was compiled with it is compiled again when it is called."""
@@ -87,6 +93,7 @@ def matrix_field(
 
 
 def _new_field(kind: type, dtype, shape, element_shape: tuple, order, offset, needs_grad: bool) -> Field:
+    refuse_in_kernel("qd.field")
     if runtime.Runtime.config is None:
         raise QuadrantsRuntimeError("fields are made after qd.init()", "call qd.init(arch=qd.cpu) first")
     if needs_grad:

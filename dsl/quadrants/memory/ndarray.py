@@ -11,7 +11,7 @@ from dsl.quadrants import runtime
 from dsl.quadrants.errors.errors import QuadrantsCompilationError, QuadrantsRuntimeError
 from dsl.quadrants.functions.signature import checked, element_shape_of, shape_of
 from dsl.quadrants.functions.task import program
-from dsl.quadrants.memory.dense import Dense, Indexed, refuse_gradients
+from dsl.quadrants.memory.dense import Dense, Indexed, refuse_gradients, refuse_in_kernel
 from dsl.quadrants.values import dtypes as types
 from dsl.quadrants.values.matrix import refuse_negative
 
@@ -58,6 +58,7 @@ def matrix_ndarray(element_shape: tuple[int, ...], dtype, shape, needs_grad: boo
 
 
 def _new_array(kind: type, dtype, shape, element_shape: tuple, needs_grad: bool) -> Ndarray:
+    refuse_in_kernel("qd.ndarray")
     if needs_grad:
         refuse_gradients()
     if runtime.Runtime.config is None:

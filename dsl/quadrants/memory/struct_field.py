@@ -163,8 +163,11 @@ class StructField:
             )
         return self.items
 
+    def __str__(self) -> str:
+        return repr(self) if active() else str(self.to_numpy())
+
     def __repr__(self) -> str:
-        return f"<StructField {', '.join(f'{name}={part}' for name, part in self.fields.items())}>"
+        return f"<StructField {', '.join(f'{name}={part!r}' for name, part in self.fields.items())}>"
 
     __hash__ = object.__hash__
 

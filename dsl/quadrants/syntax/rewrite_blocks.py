@@ -207,9 +207,11 @@ class BlockRewriter(ExpressionRewriter):
             return self._refuse(
                 node, "'with' in Quadrants kernels only supports a single context manager", "write one `with` for each"
             )
-        if item.optional_vars is not None:
-            return self._refuse(node, "'with ... as ...' is not supported in Quadrants kernels", "drop the `as`")
         call = item.context_expr
+        if item.optional_vars is not None:
+            is_ours = self._called(call) in (streams.stream_parallel, *_FLAT, graph.checkpoint)
+            fix = "drop the `as`" if is_ours else "take it out of the kernel"
+            return self._refuse(node, "'with ... as ...' is not supported in Quadrants kernels", fix)
         if not isinstance(call, ast.Call):
             return self._refuse(
                 node, "'with' in Quadrants kernels requires a call expression", "`with qd.stream_parallel():`"

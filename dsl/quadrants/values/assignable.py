@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from dsl.core import trace
-from dsl.core.number.dtypes import Numeric
+from dsl.core.errors import warn_at
+from dsl.core.number.dtypes import Numeric, is_dynamic
 from dsl.core.number.pointer import AddressSpace, Pointer
 from dsl.quadrants.errors.description import an, described
 from dsl.quadrants.errors.errors import QuadrantsTypeError
 from dsl.quadrants.functions.task import Task, program
 from dsl.quadrants.values import dtypes as types, operators
+from dsl.span import here
 
 
 class Lvalue:
@@ -53,7 +55,19 @@ class Lvalue:
             )
         if self.is_shared:
             program().task.effect()
+        self.warn_of_fraction(number)
         self.pointer().store(number)
+
+    def warn_of_fraction(self, number: Any) -> None:
+        """As the real package does, which logs `Assign may lose precision`."""
+        is_float = number.is_float if isinstance(number, Numeric) else isinstance(number, float)
+        if is_float and self.core.is_integer and not _is_whole(number):
+            warn_at(
+                f"a float is assigned to {an(self.dtype)} and loses its fraction: write "
+                f"`qd.cast(..., qd.{self.dtype})` if you mean that",
+                UserWarning,
+                here(),
+            )
 
     def __bool__(self) -> bool:
         return bool(self.load())
@@ -65,6 +79,12 @@ class Lvalue:
 
     def __getattr__(self, name: str):
         raise AttributeError(f"a number of type {types.of_core(self.core)} has no attribute '{name}'")
+
+
+def _is_whole(number: Any) -> bool:
+    """Whether it is known while compiling and has no fraction."""
+    value = number.value if isinstance(number, Numeric) and not is_dynamic(number) else number
+    return isinstance(value, (int, float)) and float(value).is_integer()
 
 
 operators.define(

@@ -46,6 +46,7 @@ def update(name: str, place: Lvalue, value: Any) -> Numeric:
             f"'{types.of_core(core)}' and '{types.of_core(type(number))}'",
             "use integers: bits of floats have no meaning here",
         )
+    place.warn_of_fraction(number)
     operand = core(number)
     if not place.is_shared:
         old = place.load()

@@ -374,10 +374,7 @@ class Matrix:
         return array if dtype is None else array.astype(dtype)
 
     def __repr__(self) -> str:
-        return f"[{', '.join(map(repr, self.parts()))}]"
-
-    def __str__(self) -> str:
-        return repr(self) if active() else str(self.to_numpy())
+        return f"[{', '.join(map(repr, self.parts()))}]" if active() else str(self.to_numpy())
 
     __hash__ = object.__hash__
 
@@ -488,7 +485,7 @@ def entries_like(matrix: Matrix, value: Any) -> list:
     if isinstance(value, Matrix):
         if len(value.entries) != len(matrix.entries):
             raise QuadrantsTypeError.at(
-                f"{matrix.described()} and {value.described()} have not the same shape", "give both one shape"
+                f"{matrix.described()} and {value.described()} have different shapes", "give both one shape"
             )
         return value.entries
     if types.number(value_of(value)) is None:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, findings
+from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_exit_status, as_seconds, as_seed, findings
 from harness.cli import document
 from harness.cli.exec import processes
-from harness.cli.run_command import exit_status
 from harness.errors import UsageError
 from harness.terminal import say
 
@@ -52,14 +51,16 @@ def add(commands: Any) -> None:
     """Add the commands."""
     parser = document.command(commands, "exec", "run any program on the emulator", _EXEC, _exec)
     parser.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="start the emulator's order of threads here")
+    parser.add_argument(
+        "--seed", type=as_seed, default=0, metavar="N", help="start the emulator's order of threads here"
+    )
     parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="end the program after this many seconds")
+    parser.add_argument("--timeout", type=as_seconds, metavar="SECONDS", help="end the program after this many seconds")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit XML file: a case for each process")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")
     parser.add_argument(
         "--finding-status",
-        type=exit_status,
+        type=as_exit_status,
         default=1,
         metavar="N",
         help="exit with N, not 1, if an error was found and the program ended with 0",
@@ -72,7 +73,7 @@ def _exec(arguments: argparse.Namespace) -> int:
     from harness.reporting import program_findings as found
 
     command = [text for at, text in enumerate(arguments.args) if at or text != "--"]
-    if not command:
+    if not command or not command[0]:
         raise UsageError("no program is given\nfix: repro exec ./a.out, or repro exec python program.py")
     _refuse_unknown(arguments)
     root = store.root_of(Path.cwd() / "_")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.claim import as_seconds, as_seed
 from harness.claim.repro_file import Case, read, short
 from harness.cli import choice, document, script_command
 from harness.cli.fix import changes
@@ -48,8 +49,8 @@ def add(commands: Any) -> None:
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="only this value; repeatable"
     )
     parser.add_argument("--apply", action="store_true", help="write the edits, and run the program again")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="as of `repro run`")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="as of `repro run`")
+    parser.add_argument("--seed", type=as_seed, default=0, metavar="N", help="as of `repro run`")
+    parser.add_argument("--timeout", type=as_seconds, metavar="SECONDS", help="as of `repro run`")
 
 
 def _fix(arguments: argparse.Namespace) -> int:

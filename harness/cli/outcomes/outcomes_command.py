@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.claim import as_count, as_seconds
 from harness.claim.output_rules import BOUND
 from harness.claim.repro_file import Case, read, short
 from harness.cli import choice, document, script_command
 from harness.cli.outcomes import outcome_text
-from harness.errors import UsageError
 from harness.session import Session
 from harness.terminal import say
 
@@ -46,13 +46,13 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--bound",
-        type=int,
+        type=as_count,
         default=BOUND,
         metavar="N",
         help=f"end a thread after this many executions of an instruction (default: {BOUND})",
     )
     parser.add_argument("--compiler", metavar="NAME", help="as of `repro run`")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop after this many seconds")
+    parser.add_argument("--timeout", type=as_seconds, metavar="SECONDS", help="stop after this many seconds")
 
 
 def _outcomes(arguments: argparse.Namespace) -> int:
@@ -60,8 +60,6 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     from harness.host.connection.call_progress import telling
     from harness.records import history
 
-    if arguments.bound < 1:
-        raise UsageError(f"--bound {arguments.bound} lets no thread run\nfix: give it a number above 0")
     cases = _cases(arguments)
     path = cases[0].repro.path
     session = Session(history.root_of(path), ["embedded"], compiler=arguments.compiler or ())

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from harness import compiler_name, store
+from harness.claim import as_count
 from harness.cli import document
 from harness.cli.record import compare_command, report_command
 from harness.errors import UsageError
@@ -106,7 +107,7 @@ def add(commands: Any) -> None:
     history.add_argument("--grep", metavar="TEXT", help="find runs of scripts by what they print, or their own text")
     _places(history)
     history.add_argument(
-        "-n", type=int, default=20, metavar="COUNT", help="show at most this many records (default 20)"
+        "-n", type=as_count, default=20, metavar="COUNT", help="show at most this many records (default 20)"
     )
     diff = document.command(commands, "diff", "what changed between two records", _DIFF, _diff)
     diff.add_argument("a", metavar="A", help="the id of a record, or a claim")

@@ -103,6 +103,29 @@ def test_a_read_that_does_not_matter_is_none(body):
     assert outcome(body) is None
 
 
+# A lane adds what lane 16 further has only if it has one; the others multiply what they get by 0.
+PRODUCTS = {
+    "mul.lo": "mul.lo.u32 %r1, %r1, %r2;",
+    "mul.wide": "mul.wide.u16 %r1, %h0, %h1;",
+    "mad.lo": "mad.lo.u32 %r1, %r2, %r1, %t;",
+    "mul24.lo": "mul24.lo.u32 %r1, %r1, %r2;",
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_with_zero_does_not_depend_on_the_other_factor(name):
+    body = "setp.lt.u32 %p, %t, LIMIT; selp.u32 %r2, 1, 0, %p; setp.lt.u32 %p, %t, 20; @!%p bra E; "
+    body += "shfl.sync.down.b32 %r1, %t, 16, 31, 0xfffff; cvt.u16.u32 %h0, %r1; cvt.u16.u32 %h1, %r2; "
+    body += PRODUCTS[name] + OUT
+    assert outcome(body.replace("LIMIT", "4"), 32) is None
+    assert outcome(body.replace("LIMIT", "5"), 32).kind == "undefined_read"
+
+
+def test_a_product_of_floats_with_zero_may_be_nan():
+    body = "setp.lt.u32 %p, %t, 20; @!%p bra E; shfl.sync.down.b32 %r1, %t, 16, 31, 0xfffff; "
+    assert outcome(body + "mul.f32 %r1, %r1, 0f00000000;" + OUT, 32).kind == "undefined_read"
+
+
 def test_the_report_shows_the_read_and_its_use_with_their_lines(tmp_path):
     source = tmp_path / "k.py"
     source.write_text("\n" * 6 + "    v = s[t]\n\n    out[t] = v\n")

@@ -86,6 +86,16 @@ def test_check_lines_hold_for_their_parameters(path):
     assert (sass.directive, sass.pattern, sass.line) == ("NEXT{LITERAL}", "[[x]]", 18)
 
 
+def test_a_file_that_is_not_utf_8(path):
+    path.write_bytes(GOOD.replace("somewhere", "s\xf8mewhere").encode("latin-1"))
+    with pytest.raises(ReproError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        "q.py: SYNTAX_ERROR\n    the file is not UTF-8: 'utf-8' codec can't decode byte 0xf8 in position 251: "
+        "invalid start byte\nfix: save it as UTF-8"
+    )
+
+
 def test_is_repro():
     assert is_repro(GOOD.encode()) and is_repro(GOOD.replace("\n", "\r\n").encode())
     assert not is_repro(b"# [tool.repro]\n")

@@ -75,7 +75,7 @@ def test_nothing_that_fits(tmp_path):
     [
         (("-o", "x.txt"), "-o x.txt: name a Python file, as in repros/x.py"),
         (("-o", "there.py"), "there.py exists already; --force replaces it"),
-        (("-o", "x.py", "--call", "0"), "--call 0: calls count from 1"),
+        (("-o", "x.py", "--call", "0"), "argument --call: must be 1 or more, got 0"),
     ],
 )
 def test_wrong_usage(tmp_path, options, text):

@@ -461,3 +461,48 @@ def test_every_command_explains_its_exit_status():
     found = dict(leaves(main_command._parser()))
     assert len(found) > 25 and "golden review" in found
     assert [name for name, parser in found.items() if "Exit status" not in parser.format_help()] == []
+
+
+@pytest.mark.parametrize("words, said", [
+    (["run", ""], "repro run: error: argument FILE: "),
+    (["run", "repros/one.py", ""], ""),
+    (["fix", ""], "repro fix: error: argument FILE: "),
+    (["issue", ""], "repro issue: error: argument CLAIM: "),
+    (["golden", "accept", ""], "repro golden accept: error: argument CLAIM: "),
+    (["golden", "accept", "one", "--json", ""], "repro golden accept: error: a name "),
+    (["replay", "capsule", "repros", "-o", ""], "repro replay capsule: error: argument -o/--out: "),
+    (["doctor", ""], "repro doctor: error: argument HOST: "),
+])  # fmt: skip
+def test_an_empty_word_names_nothing(write, capsys, words, said):
+    """A variable of the shell that is unset: `repro golden accept "$CLAIM"` accepted all that waits."""
+    write(TWICE, WIDTHS)
+    try:
+        assert main(words) == 2
+    except SystemExit as ended:
+        assert ended.code == 2
+    heard = capsys.readouterr()
+    text = json.loads(heard.out)["error"]["message"] if "--json" in words else heard.err.splitlines()[-1]
+    assert text == f"{said or 'a name '}must not be empty: is a variable of the shell unset?"
+
+
+def test_an_empty_program_and_an_empty_argument(capfd):
+    assert main(["exec", ""]) == 2
+    fix = "fix: repro exec ./a.out, or repro exec python program.py\n"
+    assert capfd.readouterr().err == f"no program is given\n{fix}"
+    assert main(["exec", "--", "printf", "<%s>", ""]) == 0
+    assert capfd.readouterr().out == "<>"
+
+
+def test_a_folder_in_the_place_of_a_file(write, capsys):
+    write(TWICE, WIDTHS)
+    assert main(["fix", "repros"]) == 2
+    assert capsys.readouterr().err.endswith("/repros: Is a directory\nfix: name a file in it\n")
+
+
+def test_a_working_directory_that_is_gone(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["run", "../one.py"]) == 3
+    assert capsys.readouterr().err == "repro: the working directory is gone\nfix: `cd` to one that is there\n"

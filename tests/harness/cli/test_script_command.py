@@ -64,6 +64,14 @@ def test_arguments_streams_and_status_are_the_programs_own(folder):
     assert "got two" in said and "to stderr" in said and "for line in sys.stdin" in said
 
 
+def test_a_repro_on_standard_input(folder):
+    """It ran as a script, whose run() nobody calls, and passed."""
+    block = "# /// script\n# [tool.repro]\n# ///\n"
+    done = run("run", "-", text=f'{block}"""A claim."""\ndef run():\n    return {{}}\n')
+    said = "standard input has a repro, and a claim is a file\nfix: save it and run the file\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", said, 2)
+
+
 def test_output_comes_while_the_program_runs(folder):
     (folder / "talks.py").write_text(TALKS)
     process = subprocess.Popen(

@@ -1,5 +1,6 @@
 """The door of the command and the plugin: where a repository has packages named as ours, its tests still run."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,27 @@ def test_a_checkout_of_ours_is_not_in_the_way(tmp_path, monkeypatch):
     (tmp_path / "dsl").symlink_to(ours.parent / "dsl")
     monkeypatch.chdir(tmp_path)
     assert gpu_repro_start.foreign() == ""
+
+
+INTERRUPTED = """
+import os, signal, sys
+import gpu_repro_start
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "harness.cli.document":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+signal.signal(signal.SIGINT, signal.HANDLER)
+sys.argv = ["repro", "--version"]
+gpu_repro_start.main()
+"""
+
+
+def test_ctrl_c_while_modules_load():
+    """It ends without a traceback; a program that ignores Ctrl-C, as under nohup, goes on."""
+    for handler, ended in ("default_int_handler", -signal.SIGINT), ("SIG_IGN", 0):
+        code = INTERRUPTED.replace("HANDLER", handler)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+        assert (done.returncode, done.stderr) == (ended, "")

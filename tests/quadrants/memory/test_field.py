@@ -250,3 +250,22 @@ def test_reports_call_memory_by_the_author_s_name():
     labels = {each.address: each.label for each in session.current().device.memory.allocations()}
     addresses = [each.memory.address for each in (counts, tables.cells, many[0])]
     assert [labels[each] for each in addresses] == ["counts", "tables.cells", "field"]
+
+
+def test_python_prints_the_contents():
+    """As the real package does."""
+    x, v = qd.field(qd.f32, (2, 2)), qd.Vector.field(2, qd.i32, shape=2)
+    pairs = qd.types.struct(a=qd.i32, b=qd.f32).field(shape=2)
+    x[0, 1], v[1] = 1.5, qd.Vector([3, 4])
+    assert [str(each) for each in (x, v, pairs, v[1], [qd.Vector([1, 2.5])])] == [
+        "[[0.  1.5]\n [0.  0. ]]",
+        "[[0 0]\n [3 4]]",
+        "{'a': array([0, 0], dtype=int32), 'b': array([0., 0.], dtype=float32)}",
+        "[3 4]",
+        "[[1.  2.5]]",
+    ]
+    assert [repr(each) for each in (x, pairs)] == [
+        "<ScalarField f32 (2, 2)>",
+        "<StructField a=<ScalarField i32 (2,)>, b=<ScalarField f32 (2,)>>",
+    ]
+    assert str(qd.field(qd.f32)) == "<ScalarField f32 None>"

@@ -6,7 +6,7 @@ that it has there, or a subclass: its words are our own.
 Modules tested here: dsl/quadrants/functions/parameter_kinds.py, dsl/quadrants/functions/struct_types.py,
 dsl/quadrants/memory/struct_field.py, dsl/quadrants/memory/tensor.py, dsl/quadrants/syntax/expression.py, dsl/quadrants/syntax/grammar.py,
 dsl/quadrants/syntax/hooks.py, dsl/quadrants/syntax/rewrite_expression.py, dsl/quadrants/syntax/rewrite_statement.py,
-dsl/quadrants/values/assignable.py, dsl/quadrants/values/structure.py.
+dsl/quadrants/values/structure.py.
 """
 
 import json

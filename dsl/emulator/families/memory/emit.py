@@ -12,6 +12,7 @@ from dsl.emulator.ptx.operands import space_of
 from dsl.emulator.ptx.syntax import SIGNED, TYPE_BITS, Addr, PtxError, Reg, Sym, Vec, type_of
 
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+_DISCARDED_BYTES = 128
 
 
 def host_address(body, instr, operand: Addr, space: str, size_bytes: int, used_bytes: int = 0) -> str:
@@ -205,6 +206,12 @@ def fill(body, instr):
     body.stop_unless(body.op(f"call i32 @emu_fill(ptr %ctx, {where})"))
     pointer = body.cast("inttoptr", address, "i64", "ptr")
     body.accessed(instr, pointer, "shared", body.resize(nbytes, 64, 32))
+
+
+def discard(body, instr):
+    """discard [address], 128: a weak write of values that nobody knows."""
+    pointer = host_address(body, instr, instr.operands[0], space_of(instr), _DISCARDED_BYTES)
+    body.do(f"call void @emu_discard(ptr %ctx, ptr {pointer}, i64 {_DISCARDED_BYTES})")
 
 
 def policy(body, instr):

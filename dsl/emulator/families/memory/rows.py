@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dsl.emulator.families.memory import addresses, atomics, emit as memory
 from dsl.emulator.ir.rows import FETCH, HALF, HINT, NONE, SCOPE, SHARED, WORDS, Rows, nothing, since, with_start
 from dsl.emulator.ptx.traits import (
+    ANYWHERE,
     ATOMIC,
     CONVERTS,
     FENCE,
@@ -177,13 +178,13 @@ _row(
     atomics.atomic,
     traits=REDUCTION,
 )
-_row("discard", "9.7.9.16", "?global L2 @80:7.4", nothing, traits=NO_EFFECT)
+_row("discard", "9.7.9.16", "?global L2 @80:7.4", memory.discard, traits=TILE_STORE | ANYWHERE)
 _row("applypriority", "9.7.9.16", "?global L2::evict_normal @80:7.4", nothing, traits=NO_EFFECT)
 
 OPERANDS = {
     NONE: "membar fence",
     "[]": "prefetch prefetchu",
-    "[] n": "discard applypriority",
+    "[] n=128": "discard applypriority",
     "=pred *": "isspacep",
     "=1 *": "cvta",
     "=~1 []": "ldu",

@@ -37,3 +37,4 @@ def _bad_fill(launch, instr):
 
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {context.BAD_FILL: _bad_fill}
+FORGETS = frozenset({"discard"})  # instructions after which a read is undefined
