@@ -88,7 +88,6 @@ __all__ = [
     "target_version",
     "tensor_utils",
     "testing",
-    "torch",
     "utils",
     "vector",
 ]
