@@ -18,7 +18,7 @@ from dsl.cutlass import (
     stand_ins as _stand_ins,
     tensor_utils,
     testing,
-    torch,
+    torch as torch,
     utils,
 )
 from dsl.cutlass.cuda_version import CUDA_VERSION, target_version
@@ -88,7 +88,6 @@ __all__ = [
     "target_version",
     "tensor_utils",
     "testing",
-    "torch",
     "utils",
     "vector",
 ]

@@ -14,7 +14,7 @@ from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError, warn, warn_n
 from dsl.core.ir import constant_text, mlir
 from dsl.core.number import conversion
 from dsl.core.number.dtypes import Float32, Float64, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, numeric
-from dsl.core.number.float_formats import FORMATS
+from dsl.core.number.float_formats import FORMATS, round_to
 from dsl.core.number.operators import type_name
 from dsl.core.number.pointer import Pointer, element_name
 from dsl.core.phrase import Phrase
@@ -189,7 +189,7 @@ def _for_conversion(place: str, value: Any) -> Numeric | Pointer:
             Phrase("{place} does not print {value}", place=place, value=type_name(value)), fix="write {} in its place"
         )
     if kind in "eEfFgGaA":
-        return Float64(number)
+        return Float64(rounded(number))
     if number.is_float:
         raise DSLUserCodeTypeError(
             Phrase("{place} prints integers, got {value}", place=place, value=type_name(value)), fix="%f, or {}"
@@ -239,7 +239,7 @@ def spell(value: Any, leaves: list) -> str:
 
 def _spell_number(number: Numeric, leaves: list) -> str:
     if not is_dynamic(number):
-        return (f"{number.value:f}" if number.is_float else str(int(number.value))).replace("%", "%%")
+        return f"{rounded(number).value:f}" if number.is_float else str(int(number.value))
     if type(number).width == 128:
         high = mlir.result("arith.shrui", mlir.i128, number.ir(), mlir.constant(64, mlir.i128))
         leaves += [Uint64(mlir.result("arith.trunci", mlir.i64, half)) for half in (high, number.ir())]
@@ -249,6 +249,13 @@ def _spell_number(number: Numeric, leaves: list) -> str:
         return "%f"
     wide = type(number).width == 64
     return ("%lld" if wide else "%d") if number.signed or type(number).width == 1 else ("%llu" if wide else "%u")
+
+
+def rounded(number: Numeric) -> Numeric:
+    """A static float as its type holds it at run time."""
+    if is_dynamic(number) or not number.is_float:
+        return number
+    return type(number)(round_to(number.value, type(number).__name__))
 
 
 def printable(number: Numeric) -> Numeric:

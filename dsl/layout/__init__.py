@@ -65,11 +65,10 @@ from dsl.layout.layout import (
     shape,
     size,
     slice_,
-    slice_and_offset,
 )
 from dsl.layout.making import make_fragment_layout, make_identity_layout, make_layout_like, make_ordered_layout
 from dsl.layout.swizzle import Swizzle, get_nonswizzle_portion, get_swizzle_portion, make_swizzle, storage_elements
-from dsl.layout.swizzle_slice import slice_swizzled
+from dsl.layout.swizzle_slice import slice_and_offset, slice_swizzled
 from dsl.layout.tiling import (
     blocked_product,
     ceil_div,

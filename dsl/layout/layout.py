@@ -425,7 +425,7 @@ def crd2idx(coord: Coord, layout: Any) -> Any:
 def slice_(src: Any, coord: Coord) -> Any:
     """The modes where `coord` is None, of a tuple or a layout.
 
-    Of a composed layout the integers move the offset, for a swizzle does not commute with addition.
+    Of a composed layout the integers move the offset.
     """
     if isinstance(src, ComposedLayout):
         return ComposedLayout(src.inner, add(src.offset, src.outer.index_of(coord)), slice_(src.outer, coord))
@@ -441,11 +441,6 @@ def dice(src: Any, dicer: Coord) -> Any:
     if isinstance(src, Layout):
         return Layout(dice_tuple(src.shape, dicer), dice_tuple(src.stride, dicer))
     return dice_tuple(src, dicer)
-
-
-def slice_and_offset(coord: Coord, src: Layout) -> tuple[Layout, Any]:
-    """The sliced layout, and the index where it starts."""
-    return slice_(src, coord), src.index_of(coord)
 
 
 def check_coord(coord: Coord, shape: IntTuple, path: tuple[int, ...] = ()) -> None:

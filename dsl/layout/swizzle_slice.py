@@ -60,6 +60,14 @@ def slice_swizzled(layout: ComposedLayout, coord: Coord, index: Any) -> Sliced:
     return unmoved if start_bits.all & masks.both else Sliced(start, ComposedLayout(swizzle, 0, rest))
 
 
+def slice_and_offset(coord: Coord, src: Layout | ComposedLayout) -> tuple[Layout | ComposedLayout, Any]:
+    """The slice, and the index where it starts: element c of it has the index `start + slice(c)` in `src`."""
+    if isinstance(src, ComposedLayout) and isinstance(src.inner, Swizzle):
+        sliced = slice_swizzled(src, coord, src.outer.index_of(coord))
+        return sliced.layout, sliced.moved
+    return slice_(src, coord), src.index_of(coord)
+
+
 @dataclass(frozen=True)
 class _Masks:
     """The bits of a swizzle: `lower` and `upper` are as many bits wide, `upper` `distance` bits above `lower`.

@@ -72,6 +72,18 @@ def test_the_page_lists_every_name(module):
     assert listed == names(MODULES[module])
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_a_star_import_takes_every_name(module):
+    missing = names(MODULES[module]) - set(getattr(MODULES[module], "__all__", names(MODULES[module])))
+    assert missing == set()
+
+
+def test_a_star_import_of_cutlass_leaves_torch_alone():
+    taken: dict = {}
+    exec("from dsl.cutlass import *", taken)
+    assert "torch" not in taken
+
+
 # Parameters of upstream's that are not here, or are called otherwise, and why.
 OTHER_PARAMETERS = {
     "Swizzle": "made by make_swizzle", "Layout": "made by make_layout",

@@ -49,19 +49,21 @@ C = """%d i|%i i|%u i|%x i|%X u|%o u|%c i + 72|%f f32|%g f32|%e f32|%E f32|%G f6
 %010d i|%.5d i|%8.3d| i|%#x u|%#o u|%10.2f| f32|%-10.2f| f32|%+.3f f32|%010.2f f32|%.0f f32|%#.0f f32|%.15g f64
 %12.4e| f64|%ld l|%lld l|%lu ul|%llu ul|%llx ul|%lx l|%hd i|%hhd i|%hu u|%hhu u|%zu ul|%td l|%jd l|%d l|%d i8|%d u8
 %u i8|%d i16|%d u16|%u u16|%x i8|%X i16|%o i8|%x u8|%d u|%u u|%d ul|%d b|%i b|%u b|%f f16|%f bf|%f f64|%e f16|%d 5
-%d True|%f 1.5|%+d i"""
+%d True|%f 1.5|%+d i|%.9f 0.1|%.9f Float32(0.1)|%.9f Float64(0.1)|%.9f Float16(0.1)"""
 BRACED = """i u l ul i8 u8 i16 u16 f16 bf f32 f64 b;i == 5;i < 5;i / 2;i // 2;f32 * 2;f16 + f16;5;True;False;None;1.5
 -0.0;1e-10
 float("inf");float("nan");(1, 2);(i,);();(i, (2, i));x[0, 1];x[None, 1];x;x.layout;x.shape;x.stride;x.iterator
 cute.make_layout((2, i));cute.make_composed_layout(cute.make_swizzle(2, 3, 3), 0, cute.make_layout((8, 8)))
-cute.E(1);x.load()[1];Int32(5);Float32(5);Boolean(True);cute.size(x)"""
+cute.E(1);x.load()[1];Int32(5);Float32(5);Boolean(True);cute.size(x)
+Float16(0.1);BFloat16(0.1);Float32(0.1);16777217.0;1e39"""
 F = """{i}|{i:d}|{i:5d}.|{f32:.2f}|{f32:10.3f} {f32:e}|{i!r}|{i!s}|{i=}|{u:x}|{i + 1} {i * 2}|{x}|{x.layout}
 {x.shape} {5} {'text'}|{(i, 2)}|{i} {{{i}}}|{None}|{True} {b}|no places||{i}{f32}{b}{l}{u}|{1.5} {f16} {f64}|{i:+d}.
 {i: d}.|{i + 80:c}|{b:d}|{i:05d}|{f32:+.1f}|{ul:x}|{i:u}|{i:i}|{5:5d}|{2.5:8.3f}.{'a':>4}.|{l:lld}
 {Int32(5)} {Float32(2.5)} {Boolean(True)}|{Int32(5):4d}|{i8:d} {u8:d} {i16:x} {u16:o}|{i8} {u8} {i16} {u16}
 {f16:.1f} {bf:.1f} {f64:.1f}|{i < 3} {i == 5}|{cute.make_layout((2, i))}|{x[None, 0]}|{x[0, 1]} {x[1, 1]:3d}
 {(1, 2)} {(1, (2, 3))}|a%%b {i}|a%%b|{i:.3d}|{f32:F} {f32:E} {f32:G}|{f32:10.0f} {f32:#.0f}|{f32:-8.2f}.|{i:-8d}.
-{u:X} {u:o}|{i!r:5d}.|{f32=:.1f}|{l!a}|{'x' * 3} {len('abc')}|{[1, 2]}|{dict(a=1)}|{x.load()[0]}"""
+{u:X} {u:o}|{i!r:5d}.|{f32=:.1f}|{l!a}|{'x' * 3} {len('abc')}|{[1, 2]}|{dict(a=1)}|{x.load()[0]}|{Float16(0.1)}
+{Float32(0.1):.9f} {0.1:.9f}"""
 OTHERS = """%d {} i, i;{} %f %x i, f32, u;{{}} i;{{{}}} i;{{ {} }} i;{ {} } i;a\\tb\\\\n\\"q\\" ;\
 größe 漢 {} i;%%;100%;%d%% i;{}\\n i;"""
 STATEMENTS = (

@@ -69,6 +69,16 @@ def test_every_element_is_where_the_whole_layout_has_it(case):
         assert now(left.moved) + now(left.layout.index_of(i)) == layout.inner(start + rest(i))
 
 
+@given(sliced())
+def test_a_slice_and_its_offset_make_the_indices_of_the_whole(case):
+    layout, coord = case
+    rest, offset = lay.slice_and_offset(coord, layout)
+    start = now(layout.offset) + now(layout.outer.index_of(coord))
+    kept = lay.slice_(layout.outer, coord)
+    for i in range(lay.size(rest)):
+        assert now(offset) + now(rest.index_of(i)) == layout.inner(start + kept(i))
+
+
 ROWS = make_layout((64, 64, 2), stride=(64, 1, 4096))
 
 

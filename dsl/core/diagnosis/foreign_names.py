@@ -20,11 +20,12 @@ _LIBRARIES = {  # of which no function has a place in a kernel
 }
 _MAKERS = set("zeros ones empty full zeros_like ones_like empty_like full_like tensor array arange eye".split())
 _REDUCED = "reduce the elements in registers, `t.load().reduce(cute.ReductionOp.{}, init, 0)`, or write a loop"
-_REDUCTIONS = {
-    name: _REDUCED.format(operator)
+_OPERATORS = {
+    name: operator
     for operator, names in (("ADD", "sum mean"), ("MAX", "amax"), ("MIN", "amin"), ("MUL", "prod"))
     for name in names.split()
 }
+_REDUCTIONS = {name: _REDUCED.format(operator) for name, operator in _OPERATORS.items()}
 _VIEW = "make another view of the memory: `cute.make_tensor(t.iterator, layout)`"
 _METHODS = {  # of a torch tensor or a numpy array, that a Tensor has not
     **_REDUCTIONS,
@@ -43,7 +44,13 @@ _METHODS = {  # of a torch tensor or a numpy array, that a Tensor has not
     **dict.fromkeys("copy_ clone copy".split(), "write `cute.autovec_copy(source, target)`"),
     **dict.fromkeys("numpy cpu cuda tolist".split(), "read it on the host, after the launch"),
 }
-
+_METHODS_OF_VALUES = {  # that a TensorSSA has not
+    **{
+        name: f"write `x.reduce(cute.ReductionOp.{operator}, init, 0)`"
+        for name, operator in {**_OPERATORS, "max": "MAX", "min": "MIN"}.items()
+    },
+    **dict.fromkeys("astype type_as float half int long bfloat16".split(), "write `x.to(dtype)`"),
+}
 
 BUILTINS = {
     **dict.fromkeys(
@@ -70,4 +77,4 @@ def of_function(library: str, name: str, arguments: str) -> str:
 
 def instead_of(owner: str, name: str) -> str:
     """The fix for an attribute `name` that torch and numpy know and class `owner` has not; "" for any other."""
-    return _METHODS.get(name, "") if owner == "Tensor" else ""
+    return {"Tensor": _METHODS, "TensorSSA": _METHODS_OF_VALUES}.get(owner, {}).get(name, "")

@@ -15,6 +15,8 @@ from dsl.span import is_for_python, is_our_file
 
 _TENSOR = "index it, `t[i]`, or load its elements, `t.load()`"
 _NUMBER = "loop over a range, `for i in range(n)`"
+_NONE = "a function without `return` gives None, and so does an optional argument that is not passed"
+_ELEMENTS = "index a tensor, a tuple or a list"
 _OF_PYTHON = (
     "expected",
     "concatenate",
@@ -50,7 +52,7 @@ def explained(error: BaseException) -> DSLUserCodeError | None:
                 what, fix = explain(match)
                 return kind(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
             return None
-    if any(map(_is_ours, re.findall(r"\b[A-Z]\w+", text))):
+    if any(map(_is_ours, re.findall(r"(?:'|\b(?:not|got|of|to) )([A-Z]\w+)\b(?!\()", text))):
         fix = "compute with it in the kernel, or pass the value as cutlass.Constexpr"
         what = f"Python cannot use a value known only at run time here: {text}"
         return DSLUserCodeTypeError(what, fix=fix, place=place_of(error)).with_traceback(error.__traceback__)
@@ -91,16 +93,32 @@ def _operands(match: re.Match | dict[str, str]) -> tuple[str, str]:
     elif "Pointer" in kinds:
         fix = "a pointer takes `+` and `-` of an integer; `p.toint()` is its address"
     elif "NoneType" in kinds:
-        fix = "a function without `return` gives None, and so does an optional argument that is not passed"
+        fix = _NONE
     elif kinds & {"function", "method", "builtin_function_or_method", "JitFunction"}:
         fix = "call the function: `f(...)`"
     elif "str" in kinds:
         fix = "text is known while compiling and has no number in it: use `cute.printf` to print one"
     elif kinds & {"tuple", "list"}:
         fix = "index it for one element: `x[0]`"
+    elif sign == "divmod()":
+        fix = "write the quotient `a // b` and the rest `a % b`"
+    elif sign == "@":
+        fix = "`*` multiplies numbers; `cute.gemm` multiplies matrices"
     else:
         fix = "use numbers of the DSL, or elements of tensors"
     return f"`{sign}` is not defined for {_word(left)} and {_word(right)}", fix
+
+
+def _unassigned(kind: str) -> tuple[str, str]:
+    """An assignment to an element."""
+    if kind == "TensorSSA":
+        return "elements of a TensorSSA are not assigned", (
+            "keep it in registers, `r = cute.make_rmem_tensor(x.shape, x.dtype)`, `r.store(x)`, and assign to `r[i]`; "
+            "`cute.where` chooses elements"
+        )
+    if kind == "Layout":
+        return "modes of a Layout are not assigned", "make another layout: `cute.make_layout(shape, stride=...)`"
+    return f"{_word(kind)} has no elements", _NONE if kind == "NoneType" else _ELEMENTS
 
 
 def _unpacked(match: re.Match) -> tuple[str, str]:
@@ -123,7 +141,11 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
         r"|(?:.*argument|Value) after \* must be an iterable, not (?P<other>\w+))",
         lambda match: (
             f"{_word(match['kind'] or match['other'])} is not iterated",
-            _NUMBER if _is_number(match["kind"] or match["other"]) else "give a tuple, a list or a range",
+            _NUMBER
+            if _is_number(match["kind"] or match["other"])
+            else _NONE
+            if "NoneType" in match.groups()
+            else "give a tuple, a list or a range",
         ),
     ),
     (
@@ -139,17 +161,19 @@ _ROWS: list[tuple[str, Callable[[re.Match], tuple[str, str]]]] = [
         _row(
             "{} is not called",
             lambda kind: (
-                "index it with [ ]: `t[i]`"
+                _NONE
+                if kind == "NoneType"
+                else "index it with [ ]: `t[i]`"
                 if kind in ("Tensor", "Pointer", "TensorSSA")
                 else "leave out the parentheses, or look at what has this name"
             ),
         ),
     ),
     (
-        r"'(?P<kind>\w+)' object is not subscriptable"
-        r"|'(?P<more>\w+)' object does not support item (assignment|deletion)",
-        lambda match: (f"{_word(match['kind'] or match['more'])} has no elements", "index a tensor, a tuple or a list"),
+        r"'(?P<kind>\w+)' object is not subscriptable",
+        _row("{} has no elements", lambda kind: _NONE if kind == "NoneType" else _ELEMENTS),
     ),
+    (r"'(?P<kind>\w+)' object does not support item (assignment|deletion)", lambda match: _unassigned(match["kind"])),
     (r"unsupported operand type\(s\) for (?P<sign>[^:]+): '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
     (r"'(?P<sign>[<>=!]+)' not supported between instances of '(?P<left>[\w.]+)' and '(?P<right>[\w.]+)'", _operands),
     (

@@ -433,6 +433,16 @@ def static_int(value: Any) -> int | None:
     return known if isinstance(known, int) else None
 
 
+def literal_as(value: Any, wanted: Any) -> Numeric | None:
+    """A static integer in another integer type that holds it; None where that is not possible."""
+    if not isinstance(value, (Int32, Int64)) or is_dynamic(value) or wanted is Boolean:
+        return None
+    if not isinstance(wanted, NumericMeta) or not wanted.is_integer:
+        return None
+    bits = wanted.width - wanted.signed
+    return wanted(value) if -(wanted.signed << bits) <= value.value < 1 << bits else None
+
+
 def is_dynamic(value: Any) -> bool:
     """Whether `value` is a number known only at run time."""
     return isinstance(value, Numeric) and isinstance(value.value, mlir.Value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dsl.core.syntax.function_source import is_authors
-from dsl.span import Span, here, is_between, is_our_file, is_part, of_code
+from dsl.span import Span, author_frame, here, is_between, is_our_file, is_part, of_code
 
 
 def walk(error: BaseException) -> Iterator[types.TracebackType]:
@@ -55,6 +55,8 @@ def names_at(error: BaseException) -> tuple[dict[str, Any], dict[str, Any], set[
     A function is cut into parts (rewrite_statement), which hold what they use: the variables of the others count too.
     """
     frames = [entry.tb_frame for entry in walk(error) if is_authors_code(entry.tb_frame.f_code)]
+    if not frames:  # its traceback has not reached the author's frame
+        frames = [frame for frame in (author_frame(),) if frame is not None]
     if not frames:
         return {}, {}, set()
     last = frames[-1]

@@ -349,7 +349,7 @@ __all__ = [
     "zipped_divide",
     "zipped_product",
 ]
-__all__ += ["Pointer", *_shared_names.__all__]
+__all__ += ["Pointer", *_shared_names.__all__, *math._NAMES]
 
 RoundingMode = math.RoundingMode
 globals().update({_name: getattr(math, _name) for _name in math._NAMES})

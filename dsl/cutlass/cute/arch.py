@@ -239,6 +239,7 @@ __all__ = [
     "warpgroup_reg_dealloc",
     "warpsize",
 ]
+__all__ += _scalars._NAMES
 
 
 def warp_reduction_sum(val, threads_in_group=32):

@@ -9,13 +9,12 @@ from dsl.gpu.arithmetic import functions as _functions
 from dsl.gpu.arithmetic.functions import RoundingMode
 from dsl.tile.vector.ssa import elementwise as _elementwise
 
-__all__ = ["RoundingMode"]
-
 _NAMES = (
     "abs absf absi acos acosh add asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh div erf erfc exp "
     "exp2 expm1 floor fma fpowi ipowi isfinite isinf isnan isnormal log log10 log1p log2 max min mul neg pow rcp "
     "rem round roundeven rsqrt sin sincos sinh sqrt sub tan tanh trunc"
 ).split()
+__all__ = ["RoundingMode", *_NAMES]
 
 
 def _of_vectors(function):

@@ -143,7 +143,7 @@ class TensorType:
 
     def _check(self, view: dlpack.View, binding: Binding) -> None:
         if view.dtype is not self.dtype:
-            raise binding.mismatch(TypeError, "dtype", self.dtype, view.dtype)
+            raise binding.mismatch(ValueError, "dtype", self.dtype, view.dtype)
         if len(view.shape) != len(self.shape):
             raise binding.mismatch(ValueError, "ndim", len(self.shape), len(view.shape))
         if view.address % self.alignment_bytes:

@@ -50,7 +50,7 @@ class Kind:
     type_of: Callable[[Any, Annotated], ArgumentType | None]
 
 
-def _python_number(value: Any) -> Any:
+def python_number(value: Any) -> Any:
     """A Python number, also out of a scalar of numpy."""
     return value.item() if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () else value
 
@@ -59,20 +59,20 @@ def _numpy_type(value: Any) -> type[Numeric] | None:
     return next((dtype for dtype in dlpack.DTYPES if dtype.numpy_name == type(value).__name__), None)
 
 
-_HANDLES = ("CUstream", "cudaStream_t", "CUevent", "cudaEvent_t")
+HANDLES = ("CUstream", "cudaStream_t", "CUevent", "cudaEvent_t")
 
 
 def _is_stream(value: Any, wanted: Annotated) -> bool:
-    if type(value).__name__ in _HANDLES or hasattr(value, "cuda_stream"):
+    if type(value).__name__ in HANDLES or hasattr(value, "cuda_stream"):
         return True
-    return isinstance(wanted.annotation, type) and wanted.annotation.__name__ in _HANDLES
+    return isinstance(wanted.annotation, type) and wanted.annotation.__name__ in HANDLES
 
 
 def _type_of_python_number(value: Any, wanted: Annotated) -> ScalarType | None:
     """The annotated type, if unsigned the signed type of its width; else Int32, Float32, Boolean or a numpy type."""
     if containers.keeps_ints(wanted.annotation):
         return None
-    number = _python_number(value)
+    number = python_number(value)
     if wanted.annotation is Float and of_python(value):
         return ScalarType(Float32)
     dtype = wanted.number
@@ -118,7 +118,7 @@ KINDS = (
     Kind(
         "Python number",
         (ScalarType,),
-        lambda value, wanted: bool(of_python(_python_number(value))),
+        lambda value, wanted: bool(of_python(python_number(value))),
         _type_of_python_number,
     ),
     Kind(  # of another library, passed as it is: its layout is dynamic

@@ -60,8 +60,8 @@ class Signature:
             got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
             lacking = f", {', '.join(missing)} missing" * bool(missing)
             raise TypeError(
-                f"Expects {len(typed_places)} arguments when calling: `{self}`, got {got}{lacking}; "
-                "static ones are part of the code"
+                f"Expects {len(typed_places)} argument{'s' * (len(typed_places) != 1)} when calling: `{self}`, "
+                f"got {got}{lacking}; static ones are part of the code"
             )
         return [
             by_place[place] if place in by_place else self._left_out(type_) for place, type_ in enumerate(self.types)

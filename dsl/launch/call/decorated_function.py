@@ -104,12 +104,23 @@ class DecoratedFunction:
             id, what = "CALL_UNEXPECTED_KWARG", f"has no parameter `{unknown[0]}`"
         else:
             id, what = "CALL_EXTRA_ARG", _too_many(parameters.values(), len(args), len(keywords))
+        fix = f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`"
         return DSLUserCodeTypeError(
-            f"`{self.__name__}` {what}",
-            id=id,
-            also=definition,
-            fix=f"call it as `{self.__name__}({', '.join(map(_spelt, parameters.values()))})`",
+            f"`{self.__name__}` {what}", id=id, also=definition, fix=self._as_method(id, args) or fix
         )
+
+    def _as_method(self, id: str, args: tuple) -> str:
+        """The fix of a method without `self`, and of one that is called without an object; else ''."""
+        owner = self.function.__qualname__.rpartition(".")[0].rpartition(".")[2]
+        if owner in ("", "<locals>"):
+            return ""
+        names = list(map(_spelt, self.signature.parameters.values()))
+        has_object = bool(args) and owner in (each.__name__ for each in type(args[0]).__mro__)
+        if id == "CALL_EXTRA_ARG" and has_object and names[:1] != ["self"]:
+            return f"the object is its first argument: `def {self.__name__}({', '.join(['self', *names])})`"
+        if id == "CALL_MISSING_ARG" and not has_object and names[:1] == ["self"]:
+            return f"call it on an object of the class: `{owner}(...).{self.__name__}({', '.join(names[1:])})`"
+        return ""
 
     def __call__(self, *args, **keywords) -> Any:
         """Handle a call from Python, or inside a traced function."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from dsl.core import trace
 from dsl.core.diagnosis import author_traceback
-from dsl.core.errors import DSLUserCodeError
+from dsl.core.errors import DSLUserCodeError, DSLUserCodeTypeError
 from dsl.core.number.operators import type_name
 from dsl.launch import session
 from dsl.launch.argument import author_protocols, kinds, returned_values  # noqa: F401 - the protocols of our values
@@ -213,11 +213,31 @@ def compile_function(function: Any, *args, options: compiler.Options | None = No
             else getattr(function, "__name__", type_name(function))
         )
         raise DSLUserCodeError(
-            f"{name} is no @cute.jit function", fix="decorate it with @cute.jit", id="CALL_MISSING_JIT_DECORATOR"
+            f"compile takes a @cute.jit function, got {name}",
+            fix="pass the function and its arguments: `cute.compile(f, a, b)`"
+            if function is None
+            else "decorate it with @cute.jit",
+            id="CALL_MISSING_JIT_DECORATOR",
         )
+    _refuse_options(function, keywords)
     compiled = _compiled_class(options)(function, args, keywords, options or compiler.Options())
     compiled.warn_of_result()
     return compiled
+
+
+def _refuse_options(function: JitFunction, keywords: dict[str, Any]) -> None:
+    """Raise the author's error for an option that is given as an argument of the function."""
+    parameters = function.signature.parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name, value in keywords.items():
+        if name not in parameters and name in compiler.Options.__dataclass_fields__:
+            flag = f"--{name.replace('_', '-')}" + f" {value}" * (not isinstance(value, bool))
+            raise DSLUserCodeTypeError(
+                f"compile takes `{name}` in its text of options",
+                fix=f'write `options="{flag}"`',
+                id="CALL_UNEXPECTED_KWARG",
+            )
 
 
 def _compiled_class(options: compiler.Options | None) -> type[CompiledFunction]:

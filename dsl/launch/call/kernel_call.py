@@ -42,6 +42,17 @@ class KernelFunction(DecoratedFunction):
         names, values = spread(bound)
         return Call(self, bound, [self._parameter(name, value) for name, value in zip(names, values)], place)
 
+    __iter__ = None  # `kernel[grid, block]` is refused; nothing is iterated
+
+    @author_traceback.guarded
+    def __getitem__(self, extents: Any) -> None:
+        """Raises DSLUserCodeTypeError: extents are arguments of the launch."""
+        raise DSLUserCodeTypeError(
+            f"kernel `{self.__name__}` takes no extents in brackets",
+            fix=f"`{self.__name__}(...).launch(grid=..., block=...)`",
+            id="CALL_EXTRA_ARG",
+        )
+
     def launch(self, *_, **__) -> None:
         """Raises DSLUserCodeTypeError: a launch belongs to a call of the kernel."""
         name = "kernel" if self.__name__ == "<lambda>" else self.__name__

@@ -19,7 +19,9 @@ def _index_leaf(leaf: Any) -> Any:
     what = type(leaf).__name__
     raise DSLUserCodeTypeError(
         f"tensor index must be integers and None, got {what}",
-        fix="convert it: `Int32(x)`; None (or `:`) keeps a mode whole",
+        fix="`cute.local_tile(t, tiler, coord)` is a part of a tensor; None (or `:`) keeps a mode whole"
+        if isinstance(leaf, slice)
+        else "convert it: `Int32(x)`; None (or `:`) keeps a mode whole",
     )
 
 

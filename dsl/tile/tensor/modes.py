@@ -10,7 +10,7 @@ from typing import Any
 from dsl import layout as lay
 from dsl.core.ir import mlir
 from dsl.core.number.dtypes import numeric
-from dsl.layout import Layout
+from dsl.layout import ComposedLayout, Layout
 from dsl.layout.coord import dice_tuple
 from dsl.layout.int_tuple import mode_products, text, wrap
 from dsl.tile.tensor.index import as_index
@@ -72,7 +72,10 @@ def get(x: Any, mode: Any = ()) -> Any:
 
 def slice_(src: Any, coord: Any) -> Any:
     """The modes where `coord` is None; of a tensor, starting where its integers point."""
-    return slice_tensor(src, checked_coord(coord, src)) if isinstance(src, Tensor) else lay.slice_(src, as_index(coord))
+    if isinstance(src, Tensor):
+        return slice_tensor(src, checked_coord(coord, src))
+    coord = as_index(coord)
+    return lay.slice_and_offset(coord, src)[0] if isinstance(src, ComposedLayout) else lay.slice_(src, coord)
 
 
 def _tile_at(x: Any, tiler: Any, tile_coord: Any, rest_coord: Any) -> Any:

@@ -196,7 +196,8 @@ def refusal(error: Exception, kind: Handle | ScalarType | Absent, argument: Any,
     """The error of an argument, or of a part of it ("shape"), at the author's call, with what to pass in its place."""
     if isinstance(error, DSLUserCodeError):
         return error
-    kind_of_error = DSLUserCodeTypeError if isinstance(error, TypeError) else DSLUserCodeValueError
+    is_of_type = isinstance(error, TypeError) or part == "dtype"  # as apache-tvm
+    kind_of_error = DSLUserCodeTypeError if is_of_type else DSLUserCodeValueError
     also = ((kind.matched, "its type"),) if isinstance(kind, Handle) and kind.matched is not None else ()
     return kind_of_error(
         error_wording.translated(error.args[0]), fix=_fix(part, kind, argument), also=also, id="CALL_ARGUMENT"

@@ -124,7 +124,7 @@ assert b[0] == 15
     assert said[:5] == said[5:] and len(said) == 10
     assert said[:4] == [
         "TypeError: Expects 6 arguments ...got 5, u missing; static ones are part of the code",
-        "TypeError: Mismatched a.dtype on argument #0 ...expected to be Float32, got Float64",
+        "ValueError: Mismatched a.dtype on argument #0 ...expected to be Float32, got Float64",
         "ValueError: Mismatched a.shape[0] on argument #0 ...expected to be a multiple of 2, got 3",
         "TypeError: Mismatched i on argument #2 ...expected to be Int32, got str",
     ]
@@ -271,7 +271,7 @@ for device in ("cpu", "cuda"):
                                            "gradient, use tensor.detach()\\nfix: pass `t.detach()`"), str(error)
     try:
         by_ffi(leaf.double())
-    except TypeError as error:
+    except ValueError as error:
         print(str(error).partition(" when")[0])
 """
     ) == "\n".join(["Mismatched a.dtype on argument #0"] * 2)

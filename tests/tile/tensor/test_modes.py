@@ -78,6 +78,12 @@ def test_dividing_dynamic_tensors(run, matrix):
     assert (out[2] == out[1]).all()
 
 
+def test_a_slice_of_a_swizzled_layout_begins_at_its_first_element():  # as NVIDIA's compiler prints it
+    rows = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 64), stride=(64, 1)))
+    assert str(cute.slice_(rows, (3, None))) == "((8,4,2)):((1,-8,32))"
+    assert [str(part) for part in cute.slice_and_offset((3, None), rows)] == ["((8,4,2)):((1,-8,32))", "216"]
+
+
 def test_functions_of_layouts_take_tensors(run, matrix, capsys):
     @cute.kernel
     def kernel(a: cute.Tensor):

@@ -15,7 +15,7 @@ from dsl.core.control_flow.objects.mutable_state import MISSING, Change, Heap, i
 from dsl.core.control_flow.objects.shape_change import changed_at
 from dsl.core.errors import DSLUserCodeTypeError
 from dsl.core.ir import mlir
-from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, is_dynamic
+from dsl.core.number.dtypes import Numeric, is_dynamic, literal_as
 from dsl.core.number.operators import type_name
 from dsl.core.phrase import Phrase
 from dsl.core.pytree import RawValue
@@ -49,12 +49,8 @@ class Scratch:
 
 
 def converted(leaf, wanted: Any) -> Any:
-    """`leaf` as one of type `wanted`, where an untyped Python integer may take any integer type; None if it cannot."""
-    if leaf.type_key() == wanted:
-        return leaf
-    literal = isinstance(leaf, Numeric) and not is_dynamic(leaf) and type(leaf) in (Int32, Int64)
-    is_number = isinstance(wanted, type) and issubclass(wanted, Numeric)
-    return wanted(leaf) if literal and is_number and wanted.is_integer and wanted is not Boolean else None
+    """`leaf` in type `wanted`, which a static integer may take if it is an integer type that holds it; else None."""
+    return leaf if leaf.type_key() == wanted else literal_as(leaf, wanted)
 
 
 def equal(a: Any, b: Any) -> bool:

@@ -14,7 +14,7 @@ from dsl.core.control_flow.assertions import require
 from dsl.core.control_flow.objects.dynamic_element import Chosen, is_choosable, one_of
 from dsl.core.errors import DSLUserCodeTypeError, warn_not_portable
 from dsl.core.ir import arithmetic
-from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic
+from dsl.core.number.dtypes import Boolean, Int32, Int64, Numeric, Uint32, Uint64, is_dynamic, literal_as, numeric
 from dsl.core.number.operators import operate, select, type_name
 from dsl.core.phrase import Phrase, cast, dynamic
 
@@ -262,8 +262,10 @@ def _chosen(tests: list, values: list) -> object:
     if all(value is values[0] for value in values):
         return values[0]
     wanted = next((type(value) for value in values if isinstance(value, Numeric) and value.is_integer), None)
-    if wanted is not None and wanted is not Boolean:
-        values = [wanted(value) if type(value) is int else value for value in values]
+    values = [
+        value if type(value) is not int or (literal := literal_as(numeric(value), wanted)) is None else literal
+        for value in values
+    ]
     for kind, chosen in ((list, _Row), (dict, _Table)):
         if all(isinstance(value, kind) for value in values):
             return chosen(tests, values)
@@ -314,16 +316,9 @@ def _one_type(a, b) -> tuple | None:
     """Two leaves in one type; a Python integer takes the other's integer type. None where there is none."""
     if a.type_key() == b.type_key():
         return a, b
-    for literal, other in ((a, b), (b, a)):
-        if (
-            type(literal) in (Int32, Int64)
-            and not is_dynamic(literal)
-            and getattr(other, "is_integer", False)
-            and type(other) is not Boolean
-        ):
-            converted = type(other)(literal)
-            return (converted, b) if literal is a else (a, converted)
-    return None
+    if (converted := literal_as(a, b.type_key())) is not None:
+        return converted, b
+    return None if (converted := literal_as(b, a.type_key())) is None else (a, converted)
 
 
 def _alike(a: pytree.Node, b: pytree.Node) -> bool:

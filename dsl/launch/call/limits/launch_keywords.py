@@ -106,7 +106,13 @@ def stream_of(kernel: str, stream: Any, async_deps: Any) -> Any:
         raise DSLUserCodeError(
             f"the launch of `{kernel}` runs in one stream, got {len(deps) + (stream is not None)}", fix="stream=stream"
         )
-    return deps[0] if deps else stream
+    stream = deps[0] if deps else stream
+    if hasattr(stream, "cuda_stream"):
+        raise DSLUserCodeTypeError(
+            f"the stream of the launch of `{kernel}` must be a CUstream, got a Stream of torch",
+            fix="take it as a parameter, `stream: cuda.CUstream`, and pass it from Python",
+        )
+    return stream
 
 
 def min_blocks(kernel: str, value: Any) -> int:

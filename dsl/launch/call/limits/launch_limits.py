@@ -90,7 +90,9 @@ def _extent(kernel: str, what: str, extent: Any) -> int | None:
     if number is None or not number.is_integer or isinstance(extent, bool):
         raise DSLUserCodeTypeError(
             f"{what} of `{kernel}` must be integers, got {_spell(extent)}",
-            fix=f"{what}=(x, y, z), each an int or an integer of the DSL",
+            fix="divide with `//` or `cute.ceil_div(a, b)`: an extent is an int or an integer of the DSL"
+            if isinstance(extent, float) or (number is not None and number.is_float)
+            else f"{what}=(x, y, z), each an int or an integer of the DSL",
         )
     return None if is_dynamic(number) else int(number.value)
 

@@ -99,6 +99,38 @@ def test_the_other_path_does_not_see_it(program):
         assert compiled(n) == program(n)
 
 
+@pytest.mark.parametrize("value, dtype", [(300, cutlass.Uint8), (-1, cutlass.Uint8), (1 << 40, cutlass.Int32)])
+def test_a_static_integer_does_not_take_a_type_that_cannot_hold_it(value, dtype):
+    @cute.jit
+    def branch(n: cutlass.Int32):
+        x = dtype(n)
+        if n > 1:
+            x = value
+        return x
+
+    @cute.jit
+    def index(n: cutlass.Int32):
+        xs = [dtype(n), value]
+        return xs[n]
+
+    with pytest.raises(cutlass.DSLUserCodeError) as error:
+        branch(3)
+    assert error.value.message == f"`x` is Python int on one path and {dtype.__name__} on another"
+    with pytest.raises(cutlass.DSLUserCodeError):
+        index(1)
+
+
+def test_a_static_integer_takes_the_type_of_the_other_path():
+    @cute.jit
+    def branch(n: cutlass.Int32):
+        x = cutlass.Uint8(n)
+        if n > 1:
+            x = 255
+        return x
+
+    assert (branch(1), branch(2)) == (1, 255)
+
+
 def test_a_caller_may_read_changes_of_an_inlined_function():
     def change(xs, n):
         if n > 1:

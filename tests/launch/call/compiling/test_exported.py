@@ -107,7 +107,7 @@ print(error_of(lambda: add(t(out), t(a[:4]), 1.0, 0)))
 print(error_of(lambda: add(*[t(np.zeros(34, np.float32))] * 2, 1.0, 0)))
 """
     assert run(folder, HEAD + body).splitlines() == [
-        "TypeError: Mismatched a.dtype on argument #1",
+        "ValueError: Mismatched a.dtype on argument #1",
         "ValueError: Mismatched a.shape[0] on argument #1",
         "ValueError: author.py:15:9: ValueError",
     ]
