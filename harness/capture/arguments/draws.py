@@ -144,7 +144,7 @@ def replayed(torch: ModuleType) -> Iterator[list[tuple[str, Any]]]:
         return
     before = _seen.seed, list(_seen.drawn), _seen.is_known
     state = torch.get_rng_state()
-    gpu = _gpu_state(torch)
+    gpu = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
     try:
         torch.manual_seed(before[0])
         yield [(draw.expression, eval(draw.expression, {"torch": torch})) for draw in before[1]]
@@ -153,14 +153,6 @@ def replayed(torch: ModuleType) -> Iterator[list[tuple[str, Any]]]:
         if gpu is not None:
             torch.cuda.set_rng_state(gpu)
         _seen.seed, _seen.drawn, _seen.is_known = before
-
-
-def _gpu_state(torch: ModuleType) -> Any:
-    """The state of the GPU's generator; None if it has no generator, as on the emulator."""
-    try:
-        return torch.cuda.get_rng_state() if torch.cuda.is_available() else None
-    except RuntimeError:
-        return None
 
 
 def seed() -> int | None:

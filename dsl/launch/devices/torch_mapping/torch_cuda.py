@@ -421,6 +421,14 @@ def _stand_ins(
     yield torch.cuda, "synchronize", of_device(torch, _synchronize(device, mapped))
     yield torch.cuda, "manual_seed", torch.default_generator.manual_seed
     yield torch.cuda, "manual_seed_all", _answer("manual_seed_all", None)  # torch.manual_seed seeds the CPU
+    # One generator, of the CPU, draws for both.
+    yield torch.cuda, "get_rng_state", of_device(torch, lambda _device=None: torch.get_rng_state())
+    yield torch.cuda, "get_rng_state_all", lambda: [torch.get_rng_state()]
+    yield torch.cuda, "set_rng_state", lambda new_state, device="cuda": torch.set_rng_state(new_state)
+    yield torch.cuda, "set_rng_state_all", lambda new_states: torch.set_rng_state(new_states[0])
+    yield torch.cuda, "initial_seed", torch.initial_seed
+    for name in ("seed", "seed_all"):
+        yield torch.cuda, name, torch.default_generator.seed
     yield torch.cuda, "Stream", type(stream)
     yield torch.Tensor, "record_stream", torch_streams.record_stream(type(stream))
     yield torch.cuda, "Event", torch_streams.Event

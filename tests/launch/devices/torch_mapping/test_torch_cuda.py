@@ -155,6 +155,20 @@ def test_torch_cuda_answers(registry):
         torch.zeros(2).record_stream(torch.cuda.current_stream())
 
 
+def test_the_state_of_the_generator_is_kept_and_put_back(registry):
+    torch.manual_seed(5)
+    assert torch.cuda.initial_seed() == 5
+    state, states = torch.cuda.get_rng_state(), torch.cuda.get_rng_state_all()
+    first = torch.rand(3, device="cuda")
+    torch.cuda.set_rng_state(state, device="cuda:0")
+    assert torch.rand(3, device="cuda").equal(first)
+    torch.cuda.set_rng_state_all(states)
+    with torch.random.fork_rng():
+        torch.cuda.seed_all()
+        assert not torch.rand(3, device="cuda").equal(first)
+    assert torch.rand(3, device="cuda").equal(first)
+
+
 def test_nothing_is_left_afterwards():
     before = {name: vars(torch.cuda).get(name) for name in dir(torch.cuda)}
     generator, context = torch.Generator, torch.utils._device.DeviceContext.__torch_function__
