@@ -23,7 +23,7 @@ STORED = {16: np.uint16, 32: np.uint32, 8: np.uint8, 6: np.uint8, 4: np.uint8}
 
 class Operand(ctypes.Structure):
     _fields_ = [("raw", ctypes.c_void_p), ("rows", ctypes.c_uint32), ("kind", ctypes.c_uint32),
-                ("negated", ctypes.c_bool), ("columns", ctypes.c_void_p)]  # fmt: skip
+                ("negated", ctypes.c_bool), ("columns", ctypes.c_void_p), ("is_long", ctypes.c_bool)]  # fmt: skip
 
 
 class Matrix(ctypes.Structure):
