@@ -36,7 +36,7 @@ LIMITS = {  # imports -> (page, its words, what they mean as an expression, what
         ("quadrants", "automatic differentiation", "qd.field(qd.f32, shape=4, needs_grad=True)", "needs_grad"),
         ("quadrants", "sparse and quantised layouts", "qd.root.pointer(qd.i, 4)", "sparse"),
         ("quadrants", "sparse and quantised layouts", "qd.types.quant.int(4)", "quadrants.types.quant.int"),
-        ("quadrants", "graphs, buffer views", "qd.graph.do_while()", "quadrants.graph.do_while"),
+        ("quadrants", "buffer views", "qd.BufferView()", "quadrants.BufferView"),
         ("quadrants", "tiles of registers", "qd.simt.Tile16x16()", "quadrants.simt.Tile16x16"),
         ("quadrants", "meshes", "qd.Mesh()", "quadrants.Mesh"),
     ],
