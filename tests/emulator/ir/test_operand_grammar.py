@@ -201,6 +201,10 @@ ODD = {("red", "_"), ("movmatrix", "%xp"), ("bar", "%xg"), ("barrier", "%xg"), (
 ODD |= {("match", "_"), ("mma", "..%xp"), ("ldmatrix", "..%xp"), ("cp", "..0f3F800000"), ("cp", "..1.5")}
 ODD |= {("cp", each) for each in "%xh %xi %xl %xf %xd %xs %xe %xg 1 0f3F800000 1.5".split()}
 ODD |= {("st", each) for each in "%xi %xf %xs %xg 1 0f3F800000".split()}
+# It also takes registers of other types and sizes for numbers, and for the metadata of a sparse A.
+ODD |= {("fns", each) for each in "%xf %xg 0f3F800000".split()} | {("cvt", each) for each in "%xd %xg %xl".split()}
+ODD |= {("mma", each) for each in ("%xf", "%xg", "%xi", "%xs", "0f3F800000", "{%xi, %xi}")}
+ODD |= {(f"v{each}", "%xg") for each in "add add2 add4 mad set set2 set4 shl".split()}
 
 
 def instructions() -> Iterator[tuple[Instr, str]]:
