@@ -79,9 +79,14 @@ def run(
         streams[0].seek(0)
         ask = {"arguments": arguments, "cwd": str(cwd or os.getcwd()), "env": env}
         warm = warm or _compiler(arguments)
-        status = _server(warm, "" if warm == "dsl" else env.get("CUTE_DSL_ARCH", "")).ask(
-            ask, [stream.fileno() for stream in streams], timeout
-        )
+        which = warm, "" if warm == "dsl" else env.get("CUTE_DSL_ARCH", "")
+        numbers = [stream.fileno() for stream in streams]
+        try:
+            status = _server(*which).ask(ask, numbers, timeout)
+        except BrokenPipeError:  # it has ended since the last program, and nothing of this one has run
+            warnings.warn("the process that forks has ended: another one starts", stacklevel=2)
+            _server.cache_clear()
+            status = _server(*which).ask(ask, numbers, timeout)
         texts = []
         for stream in streams[1:]:
             stream.seek(0)

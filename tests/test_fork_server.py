@@ -1,8 +1,11 @@
 """A program in a fork of a process that has imported torch ends as it ends in a new Python."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +59,13 @@ def test_it_has_the_compiler_and_nothing_of_the_program_before():
     one = "import sys, os\nprint('torch' in sys.modules, 'dsl.cutlass' in sys.modules, 'left' in os.environ)\n"
     for _ in range(2):
         assert fork_server.run(["-c", one + "os.environ['left'] = ''"], warm="dsl").stdout == "True True False\n"
+
+
+def test_another_one_starts_where_it_has_ended():
+    command = ["-c", "import os; print(os.getppid())"]
+    first = int(fork_server.run(command).stdout)
+    os.kill(first, signal.SIGKILL)
+    while Path(f"/proc/{first}/stat").exists() and Path(f"/proc/{first}/stat").read_text().split()[2] != "Z":
+        time.sleep(0.01)
+    with pytest.warns(UserWarning, match="the process that forks has ended: another one starts"):
+        assert int(fork_server.run(command).stdout) != first
