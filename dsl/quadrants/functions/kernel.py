@@ -89,37 +89,37 @@ class Specialised:
     def run(self, slots: Sequence, storages: Sequence, first: int = 0) -> Any:
         """Launch the tasks, and return the value of the kernel. `slots`: of the arguments and the hidden ones; `first`:
         the stage at which a launch resumes."""
-        status = GraphStatus(False, None)
+        launch = self.compiled.call if self.sections is None else functools.partial(self._launch_sections, first)
+        status = None
         if self.device is not None:
             try:
                 if storages and self.device.kind == "cuda":
                     with staged(self.device, slots, self.compiled.traced.slots, storages) as moved:
-                        status = self._launch(moved, (), first)
+                        status = launch(moved, (), self.device)
                 else:
-                    status = self._launch(slots, storages, first)
+                    status = launch(slots, storages, self.device)
             except Exception as error:
                 raise error_conversion.of_launch(error) from None
         if self.sections is not None and self.sections.labels:
-            return status
+            return status or GraphStatus(False, None)
         if self.read_results is None or self.shape is None:
             return None
         return self.shape(self.read_results())
 
-    def _launch(self, slots: Sequence, storages: Sequence, first: int) -> GraphStatus | None:
-        if self.sections is None:
-            return self.compiled.call(slots, storages, self.device)
-        numbered, scratch = list(slots), self.scratch
+    def _launch_sections(self, first: int, slots: Sequence, storages: Sequence, device: Any) -> GraphStatus:
+        numbered, sections, scratch = list(slots), self.sections, self.scratch
+        assert sections is not None
 
         def launch(number: int) -> None:
             numbered[-1] = number
-            self.compiled.call(numbered, storages, self.device)
+            self.compiled.call(numbered, storages, device)
 
         def flag(offset_bytes: int) -> int:
             assert scratch is not None
             return int.from_bytes(scratch.read(offset_bytes, 4), "little")
 
         run = Run(launch, flag, first)
-        run.run(self.sections.parts)
+        run.run(sections.parts)
         return run.status
 
 

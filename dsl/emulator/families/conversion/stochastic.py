@@ -16,7 +16,7 @@ _INFINITY, _EXPONENT_BIAS, _FRACTION_BITS = 0x7F800000, 127, 23
 
 
 class _Format(NamedTuple):
-    """An element of the result. `most`: the code of infinity, or of the greatest number if there is no infinity."""
+    """An element of the result. `most` is the code of infinity, or of the greatest number where infinity is missing."""
 
     bits: int
     fraction_bits: int

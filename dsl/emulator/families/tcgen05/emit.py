@@ -1,5 +1,4 @@
-"""tcgen05: a warp allocates, loads and stores tensor memory; a thread issues products, copies, shifts
-and commits.
+"""tcgen05: a warp allocates, loads and stores tensor memory; a thread issues products, copies, shifts and commits.
 PTX ISA 9.7.16.
 
 The fences and waits do nothing except for the checkers: loads and stores happen at once.
