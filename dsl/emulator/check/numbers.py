@@ -55,8 +55,7 @@ class undefined:
     SITE_SHIFT, ADDRESS_MASK, MOST_SITES = 48, (1 << 48) - 1, (1 << 15) - 2
     COMPUTED = 1 << 63  # it is not what was read, but computed of that
     SHUFFLED = 1 << 47  # of what a shuffle gave: a lane is in the place of the address
-    # what a finding does: the launch goes on; it ends; it goes on, and there is none if some of the word is written
-    GOES_ON, ENDS, UNLESS_PADDING = 0, 1, 2
+    GOES_ON, ENDS = 0, 1  # what the launch does after a finding
 
 
 class Met(ctypes.Structure):

@@ -2,9 +2,9 @@
 //
 // Shared and local memory, and allocations known to be new, have a byte for each of their bytes: WRITTEN or not.
 // A load of bytes that are not marks the register it sets with its origin: the load and the address. The mark goes
-// where the value goes, through registers and through shared and local memory, and is a finding where it decides
-// something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, shuffles, votes,
-// prints). So a vector load that reaches into padding, and a load that a compiler moved before its condition, are none.
+// where the value goes, through registers, shuffles, shared and local memory, and is a finding where it decides
+// something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, votes, prints). So a
+// vector load that reaches into padding, and a load that a compiler moved before its condition, are none.
 //
 // Global memory may be copied with its padding: a value that was read there and is stored in global memory unchanged is
 // no finding, also by way of shared memory, and its bytes stay unwritten where that is followed.
@@ -90,7 +90,6 @@ extern "C" {
     emu_fault(ctx, UNDEFINED, site, tid, mark & undefined::ADDRESS_MASK, 0, 0);
     return 0;
   }
-  if (how == undefined::UNLESS_PADDING && is_padding(ctx, mark)) return 1;
   if (!ctx->undefined_mark) {
     ctx->undefined_mark = mark;
     ctx->undefined_block = ctx->block;
@@ -98,6 +97,12 @@ extern "C" {
     ctx->undefined_thread = tid;
   }
   return 1;
+}
+
+// The thread gives another lane what it has computed of unwritten memory: it is defined if that memory is padding.
+[[gnu::noinline, gnu::cold]] void emu_given(Context *ctx, u32 tid) {
+  u64 *mark = &ctx->mark_given[tid];
+  if (!(*mark & undefined::SHUFFLED) && is_padding(ctx, *mark)) *mark = 0;
 }
 
 // Which of `size` (at most 32) bytes at an address nobody wrote, a bit a byte. `element`: the bytes of one register.

@@ -38,6 +38,7 @@ _OWN = {
     "emu_unwritten": "i32 (ptr, i64, i32, i32)",
     "emu_written": "void (ptr, i32, i32, i64, i32, i64)",
     "emu_undefined": "i32 (ptr, i32, i32, i64, i32)",
+    "emu_given": "void (ptr, i32)",
     "emu_landed": "void (ptr, i32, i64, i32)",
 }
 

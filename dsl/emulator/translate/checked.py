@@ -285,6 +285,15 @@ class Checked(Thread):
         self.branch("stop" if how == undefined.ENDS else fine)
         self.start(fine, keep=True)
 
+    def unless_padding(self, mark: str) -> None:
+        """The thread gives another lane no mark of what was computed of padding."""
+        bad, fine = self.fresh("computed"), self.fresh("given")
+        self.do(f"br i1 {self.cmp('sge', mark, 0, 'i64')}, label %{fine}, label %{bad}, !prof !1")
+        self.start(bad, keep=True)
+        self.do(f"call void @emu_given(ptr %ctx, i32 {self.threads['linear']})")
+        self.branch(fine)
+        self.start(fine, keep=True)
+
     def instruction(self, instr: Instr) -> None:
         if self.marked and instr.guard is not None:
             self.decides(instr, instr.guard)

@@ -226,9 +226,9 @@ FOLLOWED = {
 }  # fmt: skip
 
 
-def with_followed(text, known):
-    """A function that runs PTX on 8 bytes of global memory, each of which was written or not."""
-    x = np.zeros(2, np.uint32)
+def with_followed(text, known, threads=1):
+    """A function that runs PTX on bytes of global memory, each of which was written or not."""
+    x = np.zeros(known.size, np.uint8)
     memory = emulator.Memory()
     memory.follow(x.ctypes.data, known.ctypes.data)
     memory.register(x.ctypes.data, x.nbytes, "x")
@@ -236,7 +236,7 @@ def with_followed(text, known):
 
     def launch() -> None:
         params = [x.ctypes.data.to_bytes(8, "little")]
-        emulator.launch(program, "k", (1, 1, 1), (1, 1, 1), params, memory, checks=("undefined",))
+        emulator.launch(program, "k", (1, 1, 1), (threads, 1, 1), params, memory, checks=("undefined",))
 
     return launch
 
@@ -275,7 +275,7 @@ def test_the_padding_of_a_struct_is_none_and_an_element_of_a_vector_is_one(load,
 
 @pytest.mark.parametrize("written", [0, 2, 4])
 def test_a_word_packed_with_padding_is_shuffled(written):
-    """Structures are sent so. Unwritten memory that was computed with is a finding at the shuffle."""
+    """Structures are sent so. A value computed of unwritten memory is a finding where the other lane stores it."""
     known = np.zeros(8, np.uint8)
     known[:written] = 1
     packed = "ld.global.u32 %r1, [%g]; prmt.b32 %r1, %r1, 0, 0x1032;"
@@ -283,5 +283,21 @@ def test_a_word_packed_with_padding_is_shuffled(written):
     if written:
         launch()
     else:
-        with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*the value goes into `shfl` here"):
+        with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*the value is stored for others to read here"):
+            launch()
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_sum_of_rows_that_nobody_wrote_is_a_finding_where_it_is_stored(rows):
+    """Lanes 0 to 15 sum row 0, the others row 1: tiles reach past the last row, and its sums are dropped."""
+    known = np.zeros(128, np.uint8)
+    known[:64] = 1
+    add = "shfl.sync.bfly.b32 %r2, %r1, {0}, 4127, -1; add.u32 %r1, %r1, %r2;"
+    text = "mov.u32 %r5, %tid.x; mul.wide.u32 %d1, %r5, 4; add.u64 %d1, %g, %d1; ld.global.u32 %r1, [%d1];"
+    text += " add.u32 %r1, %r1, 1; " + " ".join(add.format(each) for each in (8, 4, 2, 1))
+    launch = with_followed(f"{text} setp.ge.u32 %p, %r5, {16 * rows}; @%p bra E; st.global.u32 [%d1], %r1;", known, 32)
+    if rows == 1:
+        launch()
+    else:
+        with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*the value is stored for others to read here"):
             launch()

@@ -22,16 +22,14 @@ from dsl.emulator.ptx.syntax import Instr, Pair
 
 
 def _shuffle(body, row, instr: Instr) -> None:
-    """A lane that asks for one that takes no part gets an undefined value. Shuffles pass such values on, and values as
-    they were read: reductions leave them where nobody needs them, and structures are sent word by word with their
-    padding. A value that was computed of unwritten memory is a finding here."""
-    linear, given = body.threads["linear"], "0"
-    if (mark := body.mark(*reads(instr))) != "0":
-        shuffled_on = body.cmp("ne", body.and_(mark, undefined.SHUFFLED, "i64"), 0, "i64")
-        passes = body.or_(shuffled_on, body.cmp("sge", mark, 0, "i64"), "i1")
-        given = body.select(passes, mark, 0, "i64")
-        body.undefined_finding(instr, body.select(passes, 0, mark, "i64"), undefined.UNLESS_PADDING)
-    body.store("mark_given", given, linear)
+    """A lane that asks for one that takes no part gets an undefined value. Shuffles pass undefined values on, as they
+    were read and computed: reductions leave them where nobody needs them. Values that a lane has
+    computed of the padding of a structure are defined there."""
+    linear = body.threads["linear"]
+    mark = body.mark(*reads(instr))
+    body.store("mark_given", mark, linear)
+    if mark != "0":
+        body.unless_padding(mark)
     number = min(body.site(instr), undefined.MOST_SITES) + 1
     row.emit(body, instr)
     destination = instr.operands[0]
