@@ -1,6 +1,6 @@
-"""A captured file without the code that did not run, and, where it is still long, in the fewest lines.
+"""A captured file without the code that did not run, and, if it is still long, in fewer lines.
 
-Nothing that ran is removed: a statement of which nobody reads the result may still order memory.
+A kernel keeps all that it does: a statement of which nobody reads the result may still order memory.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from collections.abc import Callable, Collection, Sequence
 from harness.reduction.passes_process import PassesProcess
 from harness.reduction.search import Edit
 
-LONG = 150  # lines, above which the author's comments and line breaks go
+LONG = 150  # lines, above which the author's comments and line breaks go, and then one of FEWER after another
 MOST_ROUNDS = 3
 _UNRUN, _CLEARED = "unrun", ("unreached", "imports")
 _TEXT = ("comments", "docstrings", "parentheses", "one-line", "blank-lines")
+FEWER = (  # what the compiler alone sees
+    ("checks",),
+    ("bound-parameters", "constants", "unpacked", "aliases"),
+    ("unread", "direct-returns", "next-uses", "empty"),
+    ("expression-helpers",),
+)
 
 Checked = tuple[list[str], Collection[int]]  # what differs from the program, and the lines (1-based) that ran
 
@@ -28,8 +34,10 @@ def shortened(text: str, ran: Collection[int], check: Callable[[str], Checked], 
         if found is None:
             break
         best, ran = found
-    if len(best.splitlines()) > LONG:
-        brief = _brief(passes, best)
+    for names in ((), *FEWER):
+        if len(best.splitlines()) <= LONG:
+            break
+        brief = _brief(passes, _applied(passes, best, (*names, *_CLEARED) if names else ()))
         if len(brief.splitlines()) < len(best.splitlines()) and not check(brief)[0]:
             best = brief
     return best

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ WIDTH = 120
 # The bounds of torch.testing.assert_close: relative, absolute.
 CLOSE = {"float64": "1e-7,1e-7", "float32": "1.3e-6,1e-5", "float16": "1e-3,1e-5", "bfloat16": "1.6e-2,1e-5"}
 TARGET = "CUTE_DSL_ARCH"
+_SYMBOL = re.compile(r"cute\.sym_int")
 OWN_IMPORTS = ("import numpy as np", "import torch", "from pathlib import Path")
 
 
@@ -137,6 +138,20 @@ def _for_target(code: str, architecture: str) -> str:
     return setting + code
 
 
+def _with_symbols(statements: Sequence[tuple[str, str]], others: Sequence[str]) -> list[tuple[str, str]]:
+    """The statements; a symbolic extent that one of them reads once, and none of the `others`, is made there."""
+    kept = list(statements)
+    for mark, text in statements:
+        readers = [place for place, (_, each) in enumerate(kept) if mark in each]
+        if not _SYMBOL.match(text) or len(readers) != 1 or any(mark in each for each in others):
+            continue
+        name, reader = kept[readers[0]]
+        if reader.count(mark) == 1:
+            kept[readers[0]] = name, reader.replace(mark, text)
+            kept.remove((mark, text))
+    return kept
+
+
 def _helpers(speller: spelling.Spelling, made: _Body, text: str) -> list[str]:
     """The functions of the file that the author did not write: those that `text` calls, and the functions they call."""
     found: dict[str, str] = {}
@@ -174,13 +189,15 @@ class _Body:
 
     def lines(self) -> list[str]:
         memory = [f"{self._tensors} = arguments()"] if self.taken.reference else self._memory_lines
-        lines = [*self.speller.first, *memory, *(f"{mark} = {text}" for mark, text in self.speller.statements)]
         rows = [(plain_name(view.name), self._output(view)) for view in self.taken.changed]
         rows += [(name, expression) for name, expression, _ in self.taken.returned]
         reads = any("returned" in expression for _, expression, _ in self.taken.returned)
         call = f"returned = {self.taken.text}" if reads else self.taken.text
         outputs = ", ".join(f'"{name}": {value}' for name, value in rows)
-        return [*lines, call, f"return {{{outputs}}}"]
+        last = [call, f"return {{{outputs}}}"]
+        sliced: Any = self.taken.sliced
+        statements = _with_symbols(self.speller.statements, [*sliced.inside, *last])
+        return [*self.speller.first, *memory, *(f"{mark} = {text}" for mark, text in statements), *last]
 
     def _output(self, view: View) -> str:
         if isinstance(view.tensor, DeviceMemory):

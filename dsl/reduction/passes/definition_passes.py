@@ -30,6 +30,20 @@ def unreached(program: Program) -> Iterator[Edit]:
             yield program.delete(f"drop `{definition.name}`, which nothing reaches", definition)
 
 
+def empty(program: Program) -> Iterator[Edit]:
+    """Functions that do nothing, if each of their calls is a statement, with these."""
+    for function in program.functions:
+        calls = calls_of(program, function)
+        if not calls or function in program.claim or function.decorator_list:
+            continue
+        statements = [program.parent[call] for call in calls]
+        if all(isinstance(each, ast.Pass) for each in function.body) and all(
+            isinstance(each, ast.Expr) and each in program.block_of for each in statements
+        ):
+            about = f"drop `{function.name}`, which does nothing"
+            yield program.delete(about, function, *(each for each in statements if isinstance(each, ast.stmt)))
+
+
 def _is_protocol(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 

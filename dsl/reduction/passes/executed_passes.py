@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dsl.reduction.edit import Change, Edit
 from dsl.reduction.names import definers, is_needed
 from dsl.reduction.passes import slicing_passes
-from dsl.reduction.passes.statement_passes import body_instead
+from dsl.reduction.passes.statement_passes import LOOPS, body_instead
+from dsl.reduction.passes.value_passes import in_f_string, text_at
 from dsl.reduction.program import Function, Program
 
 RAN, FOUND = "ran", "found"
@@ -31,6 +32,7 @@ def _of_block(program: Program, block: Sequence[ast.stmt], ran: frozenset[int]) 
         if statement in program.claim and not isinstance(statement, Function):
             continue
         if _has_run(statement, ran):
+            yield from _conditions(program, statement, ran)
             yield from _of_what_ran(program, statement, ran)
         elif not _is_silent(program, statement) and not _is_answer(program, statement):
             yield program.delete("drop what did not run", statement)
@@ -42,7 +44,7 @@ def _of_what_ran(program: Program, statement: ast.stmt, ran: frozenset[int]) -> 
             if _ran(program, statement.body, ran) is False:
                 if statement in program.claim:
                     return
-                is_free = not is_needed(program, statement)
+                is_free = not is_needed(program, statement) or _is_overridden(program, statement)
                 gone = [statement] if is_free and not _is_protocol(statement) else statement.body
                 if not isinstance(gone[0], ast.Pass):
                     yield program.delete(f"`{statement.name}` was not called", *gone)
@@ -74,7 +76,7 @@ def _branch(program: Program, node: ast.If, ran: frozenset[int]) -> Iterator[Edi
     above = program.parent[node]
     if is_elif and isinstance(above, ast.If) and _ran(program, above.body, ran) is False:
         return  # it becomes the first branch, and is seen again
-    if first and second is False:
+    if first and (second is False or (not node.orelse and _is_settled(program, node))):
         edit = None if is_elif else body_instead(program, node, node.body)
         if edit is None:
             last, end = program.line_end(program.span(node.body[-1])[1]), program.line_end(program.span(node)[1])
@@ -91,6 +93,30 @@ def _branch(program: Program, node: ast.If, ran: frozenset[int]) -> Iterator[Edi
     if edit is not None:
         edit.about = "only the branch that ran"
         yield edit
+
+
+def _conditions(program: Program, statement: ast.stmt, ran: frozenset[int]) -> Iterator[Edit]:
+    """`a if c else f()` becomes the side that does not call a function which was not called."""
+    if hasattr(statement, "body"):
+        return
+    for node in ast.walk(statement):
+        if not isinstance(node, ast.IfExp) or in_f_string(program, node):
+            continue
+        for side, other in ((node.body, node.orelse), (node.orelse, node.body)):
+            match other:
+                case ast.Call(func=ast.Name(id=name)):
+                    called = [each for each in program.functions if each.name == name]
+                    if called and not any(_ran(program, each.body, ran) for each in called):
+                        change = program.replacement(node, text_at(program, side, node))
+                        yield Edit("only the side that ran", node.lineno, [change])
+
+
+def _is_settled(program: Program, node: ast.If) -> bool:
+    """Whether the compiler takes the branch each time, as it has once: a condition in `const_expr`, in no loop."""
+    test = node.test
+    if not isinstance(test, ast.Call) or ast.unparse(test.func).rpartition(".")[2] != "const_expr":
+        return False
+    return not any(isinstance(each, LOOPS) for each in program.around(node))
 
 
 def _ran(program: Program, block: Sequence[ast.stmt], ran: frozenset[int]) -> bool | None:
@@ -120,6 +146,18 @@ def _is_answer(program: Program, statement: ast.stmt) -> bool:
     """Whether it is the `return` of `run`, which a call before it may reach once it ends."""
     scope = program.scope(statement)
     return isinstance(statement, ast.Return) and isinstance(scope, Function) and scope.name == "run"
+
+
+def _is_overridden(program: Program, function: Function) -> bool:
+    """Whether each class that is derived from the method's own defines a method of its name."""
+    owner = program.parent[function]
+    name = getattr(owner, "name", "")
+    derived = [each for each in program.classes if name in map(ast.unparse, each.bases)]
+    return bool(derived) and all(function.name in map(_name, each.body) for each in derived)
+
+
+def _name(statement: ast.stmt) -> str:
+    return getattr(statement, "name", "")
 
 
 def _is_protocol(function: Function) -> bool:

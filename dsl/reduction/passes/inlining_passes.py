@@ -66,7 +66,7 @@ def expression_helpers(program: Program) -> Iterator[Edit]:
     """A function that only returns an expression becomes it, wherever it is called."""
     for function in program.functions:
         calls = calls_of(program, function)
-        if not calls or is_method(program, function) or len(function.body) != 1:
+        if not calls or is_method(program, function) or len(function.body) != 1 or function in program.claim:
             continue
         match function.body[0]:
             case ast.Return(value=ast.expr() as value):
@@ -135,7 +135,8 @@ def _passed(program: Program, function: Function, call: ast.Call, parameter: ast
     text = program.of(value)
     if "\n" in text:
         return None
-    if depends_on_nothing(value):
+    names = [node.id for node in ast.walk(value) if isinstance(node, ast.Name)]
+    if depends_on_nothing(value) and all(_is_global(program, name, parameter) for name in names):
         return f"({text})" if isinstance(value, ast.BinOp | ast.UnaryOp) else text
     if isinstance(value, ast.Name) and _is_global(program, value.id, parameter):
         return text
@@ -169,7 +170,9 @@ def helpers(program: Program) -> Iterator[Edit]:
     """The body of a function that is called once, as a statement, in the place of the call."""
     for function in program.functions:
         calls = calls_of(program, function)
-        if calls is not None and len(calls) == 1 and (edit := _inlined(program, function, calls[0])):
+        if calls is None or len(calls) != 1 or function in program.claim:
+            continue
+        if edit := _inlined(program, function, calls[0]):
             yield edit
 
 

@@ -8,6 +8,7 @@ import tokenize
 from collections.abc import Iterator
 
 from dsl.reduction.edit import Change, Edit
+from dsl.reduction.passes.value_passes import MOST_COLUMNS
 from dsl.reduction.program import ATOMS, Program
 
 _HEADER = re.compile(r"# /// \w+\n(?:#.*\n)*?# ///[ \t]*$", re.MULTILINE)  # PEP 723
@@ -44,9 +45,6 @@ def docstrings(program: Program) -> Iterator[Edit]:
             case ast.Expr(ast.Constant()) if statement not in program.claim:
                 if len(program.block_of[statement]) > 1 or program.block_of[statement] is program.tree.body:
                     yield program.delete("drop a docstring", statement)
-
-
-MOST_COLUMNS = 120
 
 
 def one_line(program: Program) -> Iterator[Edit]:

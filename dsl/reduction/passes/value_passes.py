@@ -13,6 +13,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
 COMPUTED = (ast.BinOp, ast.Compare, ast.UnaryOp, ast.BoolOp)
 MOST_LETTERS, MOST_READS = 40, 4  # of what is computed again in each place
+MOST_COLUMNS = 120  # of a line
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 
 
@@ -50,7 +51,7 @@ def _uses(program: Program, target: ast.Name | ast.Attribute, statement: ast.stm
     )
 
 
-def _text(program: Program, value: ast.expr, node: ast.AST) -> str:
+def text_at(program: Program, value: ast.expr, node: ast.AST) -> str:
     """A value as it is written in the place of a name."""
     text = program.of(value)
     parent = program.parent.get(node)
@@ -77,6 +78,8 @@ def depends_on_nothing(value: ast.AST) -> bool:
     for node in ast.walk(value):
         if isinstance(node, ast.Call | ast.Await | ast.Yield | ast.NamedExpr | ast.Lambda | ast.ListComp):
             return False
+        if isinstance(node, ast.List | ast.Dict | ast.Set):
+            return False  # a new one each time, which may change
         if isinstance(node, ast.Attribute):
             root = node
             while isinstance(root, ast.Attribute):
@@ -95,8 +98,10 @@ def constants(program: Program) -> Iterator[Edit]:
             continue
         target, value = pair
         reads, written = _uses(program, target, statement)
+        if not all(_stays(program, statement, node.id) for node in ast.walk(value) if isinstance(node, ast.Name)):
+            continue
         if written == 1 and not any(in_f_string(program, node) for node in reads) and statement in program.block_of:
-            changes = [program.replacement(node, _text(program, value, node)) for node in reads]
+            changes = [program.replacement(node, text_at(program, value, node)) for node in reads]
             yield Edit(
                 f"`{program.of(target)}` as its constant", statement.lineno, [program.deletion(statement), *changes]
             )
@@ -121,7 +126,7 @@ def unpacked(program: Program) -> Iterator[Edit]:
             reads, written = _uses(program, target, statement)
             if written != 1 or any(in_f_string(program, node) for node in reads):
                 break
-            changes += [program.replacement(node, _text(program, value, node)) for node in reads]
+            changes += [program.replacement(node, text_at(program, value, node)) for node in reads]
         else:
             yield Edit("names of a tuple as their constants", statement.lineno, changes)
 
@@ -141,7 +146,7 @@ def global_constants(program: Program) -> Iterator[Edit]:
         if any(in_f_string(program, node) for node in nodes) or statement not in program.block_of:
             continue
         reads = [node for node in nodes if isinstance(node.ctx, ast.Load)]
-        changes = [program.replacement(node, _text(program, pair[1], node)) for node in reads]
+        changes = [program.replacement(node, text_at(program, pair[1], node)) for node in reads]
         gone = [program.deletion(each) for each in (statement, *declared)]
         yield Edit(f"`{name}` as its constant", statement.lineno, [*gone, *changes])
 
@@ -154,7 +159,7 @@ def single_uses(program: Program) -> Iterator[Edit]:
         if (pair := _assigned(program, statement)) is not None:
             node = _only_read(program, pair[0], statement)
             if node is not None:
-                changes = [program.deletion(statement), program.replacement(node, _text(program, pair[1], node))]
+                changes = [program.deletion(statement), program.replacement(node, text_at(program, pair[1], node))]
                 about = f"`{program.of(pair[0])}` in the place where it is read"
                 yield Edit(about, statement.lineno, changes)
         elif (element := _one_read(program, statement)) is not None:
@@ -162,6 +167,24 @@ def single_uses(program: Program) -> Iterator[Edit]:
             of = program.of(value) if isinstance(value, ATOMS) else f"({program.of(value)})"
             changes = [program.deletion(statement), program.replacement(node, f"{of}[{index}]")]
             yield Edit("the one element that is read where it is read", statement.lineno, changes)
+
+
+def next_uses(program: Program) -> Iterator[Edit]:
+    """A value that only the next statement reads, once, goes there, if that makes no line longer than MOST_COLUMNS."""
+    for block in program.blocks:
+        changed = None  # the statement that the edit before changes
+        for statement, after in zip(block, block[1:]):
+            pair = _assigned(program, statement)
+            node = None if pair is None or statement is changed else _only_read(program, pair[0], statement)
+            if node is None or program.statement_of(node) is not after:
+                continue
+            text = text_at(program, pair[1], node)
+            start, end = program.span(node)
+            line = program.text[program.line_start(start) : program.line_end(end)].rstrip(b"\n")
+            if "\n" not in text and len(line) - (end - start) + len(text) <= MOST_COLUMNS:
+                changes = [program.deletion(statement), program.replacement(node, text)]
+                yield Edit(f"`{program.of(pair[0])}` in the place where it is read", statement.lineno, changes)
+                changed = after
 
 
 def _one_read(program: Program, statement: ast.stmt) -> tuple[int, ast.AST, ast.expr] | None:
@@ -264,7 +287,7 @@ def _instead(program: Program, statement: ast.stmt, target: ast.expr, value: ast
         if node is None:
             return None
         reads = [node]
-    return [program.replacement(node, _text(program, value, node)) for node in reads]
+    return [program.replacement(node, text_at(program, value, node)) for node in reads]
 
 
 def instead_of(program: Program, statement: ast.stmt, parts: Sequence[tuple[ast.expr, str]]) -> list[Change] | None:
@@ -307,7 +330,7 @@ def short_values(program: Program) -> Iterator[Edit]:
         if pair is None or statement not in program.block_of or not isinstance(pair[1], COMPUTED):
             continue
         target, value = pair
-        text = _text(program, value, value)
+        text = text_at(program, value, value)
         if len(text) > MOST_LETTERS or not _is_traced(program, program.scope(statement)):
             continue
         parts = [each for each in ast.walk(value) if isinstance(each, ast.expr)]
@@ -317,7 +340,7 @@ def short_values(program: Program) -> Iterator[Edit]:
         if _is_set_once(program, statement, target) and all(_stays(program, statement, name) for name in names):
             reads, _ = _uses(program, target, statement)
             if len(reads) <= MOST_READS:
-                changes = [program.replacement(node, _text(program, value, node)) for node in reads]
+                changes = [program.replacement(node, text_at(program, value, node)) for node in reads]
                 about = f"`{text}` in place of `{program.of(target)}`"
                 yield Edit(about, statement.lineno, [program.deletion(statement), *changes])
 

@@ -102,6 +102,7 @@ def test_lines_that_did_not_run_go_and_the_rest_stays(passes):
 
 def test_a_long_file_loses_comments_and_line_breaks(passes, monkeypatch):
     monkeypatch.setattr(shortening, "LONG", 10)
+    monkeypatch.setattr(shortening, "FEWER", ())
     text = HEAD + TAIL
     short = shortening.shortened(text, check(text)[1], check, passes)
     assert check(short)[0] == [] and short.startswith(HEAD[: HEAD.index("import")])
@@ -109,6 +110,21 @@ def test_a_long_file_loses_comments_and_line_breaks(passes, monkeypatch):
     assert short.endswith(
         'if __name__ == "__main__":\n    for name, value in run().items():\n        print(f"{name} = {value}")\n'
     )
+
+
+def test_a_file_that_is_long_even_so_has_constants_in_place_of_their_names(passes, monkeypatch):
+    monkeypatch.setattr(shortening, "LONG", 10)
+    text = HEAD.replace("    for _ in", '    print("step")\n    for _ in') + TAIL
+    short = shortening.shortened(text, check(text)[1], check, passes)
+    assert check(short)[0] == [] and "return 4 * 2" in short and "step" not in short
+    assert short.startswith(HEAD[: HEAD.index("import")]) and "def run():" in short and short.endswith(TAIL[-70:])
+
+
+def test_no_names_are_replaced_in_a_file_that_is_short_enough(passes, monkeypatch):
+    text = HEAD + TAIL
+    monkeypatch.setattr(shortening, "LONG", text.count("\n") - 10)
+    short = shortening.shortened(text, check(text)[1], check, passes)
+    assert check(short)[0] == [] and "self.scale = 2" in short
 
 
 def test_lines_that_change_the_answer_stay(passes):

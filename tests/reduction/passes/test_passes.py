@@ -343,3 +343,40 @@ def test_a_loop_over_a_collection_that_has_a_name_runs_for_its_first_element():
 )  # fmt: skip
 def test_a_parameter_that_gets_a_variable_of_the_module_by_its_name_becomes_it(source, left):
     assert after("bound-parameters", source) == (left or source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    rows = []\n    for k in range(4):\n        rows.append(k)\n    return rows\n",
+        "def f(c):\n    n = c.size\n    c = c.next\n    return n + c.size\n",
+    ],
+)
+def test_a_name_stays_if_its_value_may_change(source):
+    assert after("constants", source) == source
+
+
+def test_a_parameter_stays_if_a_local_variable_is_passed():
+    source = "def g(n):\n    use(n)\ndef f():\n    c = made()\n    g(c.n)\nf()\n"
+    assert after("bound-parameters", source) == source
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "left"),
+    [
+        ("next-uses", "def f(a):\n    x = a + 1\n    y = x * 2\n    return y\n", "def f(a):\n    return (a + 1) * 2\n"),
+        ("next-uses", "def f(a):\n    x = a.load()\n    a.store(2)\n    return x\n", None),
+        ("next-uses", "def f(a):\n    x = a + 1\n    for _ in a:\n        use(x)\n", None),
+        ("next-uses", "def f(a):\n    x = a + 1\n    use(x)\n    use(x)\n", None),
+        ("empty", "class A:\n    def f(self):\n        pass\n    def g(self):\n        self.f()\n        use(self)\n",
+         "class A:\n    def g(self):\n        use(self)\n"),
+        ("empty", "def f():\n    pass\nuse(f())\n", None),
+        ("empty", "def f():\n    pass\nuse(f)\nf()\n", None),
+    ],
+)  # fmt: skip
+def test_values_go_to_the_next_statement_and_empty_functions_go(name, source, left):
+    before = ""
+    text = source
+    while text != before:
+        before, text = text, after(name, text)
+    assert text == (left or source)
