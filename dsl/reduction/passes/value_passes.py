@@ -175,7 +175,9 @@ def next_uses(program: Program) -> Iterator[Edit]:
         changed = None  # the statement that the edit before changes
         for statement, after in zip(block, block[1:]):
             pair = _assigned(program, statement)
-            node = None if pair is None or statement is changed else _only_read(program, pair[0], statement)
+            if pair is None or statement is changed:
+                continue
+            node = _only_read(program, pair[0], statement)
             if node is None or program.statement_of(node) is not after:
                 continue
             text = text_at(program, pair[1], node)
