@@ -16,7 +16,7 @@ from dsl.emulator.faults import Fault, SameValueRace
 from dsl.emulator.machine import context
 from dsl.emulator.ptx.polling import polls
 from dsl.emulator.ptx.syntax import Instr
-from dsl.emulator.ptx.traits import COPY, MBARRIER, STORE
+from dsl.emulator.ptx.traits import COPY, MBARRIER, STORE, UPDATES
 
 _DID = {"reads": "read", "writes": "wrote", "updates": "updated", "copies to": "copied to", "changes": "changed",
         "initializes": "initialized", "invalidates": "invalidated"}  # fmt: skip
@@ -166,7 +166,9 @@ def _undefined(launch) -> Fault:
     place, used = frames.place_of(launch, read), frames.place_of(launch, use)
     address = ctx.address
     what = places.place_of(launch, address, places.element_bytes(read))
-    how = "is changed" if use is read else _use(use, at_once=not ctx.undefined_mark)
+    how = _use(use, at_once=not ctx.undefined_mark)
+    if use is read:
+        how = "is changed" if use.traits & UPDATES else "goes into every element of the product"
     where = "here" if used == place or used is None else f"at {places.at(launch, use, read)}"
     message = f"{places.verb(read, 0)} {what}, which nobody wrote; the value {how} {where}"
     lines = [f"    in `{launch.entry_name}`, {places.thread_of(launch, ctx.block, ctx.thread)}"]

@@ -66,6 +66,7 @@ class Body(Builder):
         self.module, self.entry, self.places, self.coroutine = module, entry, places, coroutine
         self.place_of = place_of
         self.hits_in_memory = coroutine
+        self.wrap = None  # gives what a whole warp calls in place of a function, while an instruction is checked
         self.clustered = False  # whether blocks of a cluster meet, or see each other's shared memory
         self.any_nan = frozenset()  # registers that may hold a NaN that is not the canonical one
         self.takes_any_nan = False  # whether what is emitted now may read such a NaN

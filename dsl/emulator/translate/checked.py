@@ -207,7 +207,7 @@ class Checked(Thread):
             replaces = "exch" in instr.mods or bits
         else:
             replaces = instr.traits & (LOAD | COPY)  # a copy of global memory may take its padding
-        if not replaces:  # it is combined with it, or other lanes get it: ldmatrix
+        if not (replaces or any(each(instr) for each in families.named("check", "passes_reads"))):  # it is combined
             self.undefined_finding(instr, self._mark_of_load(0, size_bytes), undefined.GOES_ON)
 
     def _writes(self, instr: Instr, address: str, size_bytes: int, site: int) -> None:
@@ -253,9 +253,12 @@ class Checked(Thread):
 
     def mark(self, *operands) -> str:
         """The mark of what is computed of these."""
-        marks = {mark for reg in self._marked_of(operands) if (mark := self._mark_of(reg)) != "0"}
+        return self.joined([self._mark_of(reg) for reg in self._marked_of(operands)])
+
+    def joined(self, marks: Iterable[str]) -> str:
+        """One of these marks, if any is not 0."""
         result = ""
-        for each in sorted(marks):
+        for each in sorted({*marks} - {"0"}):
             result = self.op(f"call i64 @llvm.umax.i64(i64 {result}, i64 {each})") if result else each
         return result or "0"
 
@@ -339,9 +342,7 @@ class Checked(Thread):
         if (rule := _mark_rules().get(instr.opcode)) is not None:
             return rule(self, instr, *sources)
         mark = self.mark(*sources)
-        if mark == "0":
-            return mark
-        if isinstance(sources[0], Vec):  # of parts, which may be written or not
+        if isinstance(sources[0], Vec) and mark != "0":  # of parts, which may be written or not
             return self.select(self.cmp("slt", mark, 0, "i64"), mark, 0, "i64")
         if instr.traits & MOVES:
             return mark
@@ -349,6 +350,8 @@ class Checked(Thread):
 
     def computed_mark(self, mark: str) -> str:
         """The mark of a value that is computed of one with this mark."""
+        if mark == "0":
+            return mark
         computed = self.or_(mark, constant(undefined.COMPUTED, 64), "i64")
         return self.select(self.cmp("eq", mark, 0, "i64"), 0, computed, "i64")
 

@@ -117,7 +117,7 @@ def _row(body, instr, operand, rows: int, read_bytes: int = 16) -> str:
 def _meet(body, instr, name: str, words: list[tuple[str, int]]) -> str:
     """Give `words` (value, bits) and wait for the whole warp; afterwards the exchange area has the results."""
     area = body.exchange_area(MatrixArea)
-    body.put(area, f"@{name}", "ptr")
+    body.put(area, f"@{body.wrap(name) if body.wrap else name}", "ptr")
     at = 0
     for value, bits in words:
         body.put_in(area, MatrixArea.words, value, f"i{bits}", at)

@@ -27,6 +27,7 @@ def of_bytes(shape: str, count: int, elements: str) -> str:
 
 
 MOVMATRIX, MMA_KIND = "emu_movmatrix_trans", "emu_mma_kind"
+MARKED = {"mma": "emu_mma_marked", "ldmatrix": "emu_ldmatrix_marked"}
 
 
 def _of_warps() -> set[str]:
@@ -41,4 +42,4 @@ def _of_warps() -> set[str]:
     )
 
 
-SIGNATURES = {**dict.fromkeys(sorted(_of_warps() | {MOVMATRIX, MMA_KIND}), "void (ptr, i32)")}
+SIGNATURES = {**dict.fromkeys(sorted(_of_warps() | {MOVMATRIX, MMA_KIND, *MARKED.values()}), "void (ptr, i32)")}

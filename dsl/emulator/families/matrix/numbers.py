@@ -8,9 +8,10 @@ _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 
 class MatrixArea(ctypes.Structure):
-    """A lane's exchange area for mma, ldmatrix and their like (mma.cc): m16n8k16 of f64 has 32 words in."""
+    """A lane's exchange area for mma, ldmatrix and their like (mma.cc): m16n8k16 of f64 has 32 words in. marks.cc has
+    the marks of undefined values in and out, and calls `unmarked` for the rest."""
 
-    _fields_ = [("function", _u64), ("words", _u32 * 38)]
+    _fields_ = [("function", _u64), ("words", _u32 * 38), ("unmarked", _u64), ("marks", _u64 * 4)]
 
 
 class Selector(ctypes.Structure):

@@ -3,6 +3,7 @@
 //
 // The products of a pair of blocks are made one block's rows at a time: a block has half of the rows of A and of D, and
 // half of the columns of B.
+#include "check/places_of_k.h"
 #include "families/tcgen05/matrix_reads.h"
 #include "families/tcgen05/tensor_work.h"
 #include "tensor_core/planes.h"
@@ -356,7 +357,14 @@ void multiply(Context *ctx, const TensorOp &op) {
 bool touches_of_product(Context *ctx, const TensorOp &op, const Touches &touches) {
   const Product p{ctx, op};
   auto matrix = [&](Context *block, const Side &of) {
-    return each_chunk(p, of, [&](u32 address, u32, u32) { return touches.shared(block, address); });
+    PlacesOfK places;
+    auto take = [&](u32 address, u32, u32 byte) {
+      places.read(block, address, byte);
+      return touches.shared(block, address);
+    };
+    if (!each_chunk(p, of, take)) return false;
+    places.tell(ctx, op.thread, op.site);
+    return true;
   };
   // lanes of a block, and the columns that lie there side by side
   auto lanes = [&](Context *block, TensorPlace at, u32 first, u32 count, const u32 *kept) {

@@ -1,6 +1,7 @@
 // wgmma.mma_async: what the 128 threads of a warpgroup compute together. PTX ISA 9.7.15.5.
 //
 // The thread that completes the meeting collects the rows of A and B and a plane of D; planes.cc multiplies.
+#include "check/places_of_k.h"
 #include "tensor_core/planes.h"
 
 namespace {
@@ -51,6 +52,7 @@ struct Reader {
   // Copy rows of 32 bytes; `transposed` where M or N runs fastest. False after a fault.
   bool operand(u64 bits, u32 rows, bool transposed, u8 *out) const {
     const Descriptor desc{bits};
+    PlacesOfK places;
     if (!transposed) {
       u32 step = desc.plain ? desc.leading : CHUNK_BYTES;
       for (u32 row = 0; row < rows; ++row)
@@ -58,8 +60,10 @@ struct Reader {
           u32 eight = (row >> 3) * desc.stride + (row & 7) * desc.pitch;
           const u8 *source = chunk(desc.swizzled(desc.start + eight + half * step));
           if (!source) return false;
+          places.read(ctx, source - ctx->smem, half * CHUNK_BYTES);
           __builtin_memcpy(out + row * ROW_BYTES + half * CHUNK_BYTES, source, CHUNK_BYTES);
         }
+      places.tell(ctx, tid, site);
       return true;
     }
     u32 between_chunks = desc.plain ? desc.stride : desc.leading, between_ks = desc.plain ? desc.leading : desc.stride;
@@ -69,9 +73,11 @@ struct Reader {
         u32 down = (k & 7) * desc.pitch + (k >> 3) * between_ks;
         const u8 *source = chunk(desc.swizzled(desc.start + across + down));
         if (!source) return false;
+        places.read(ctx, source - ctx->smem, 2 * k);
         UNROLLED
         for (u32 i = 0; i < 8; ++i) __builtin_memcpy(out + (8 * eight + i) * ROW_BYTES + 2 * k, source + 2 * i, 2);
       }
+    places.tell(ctx, tid, site);
     return true;
   }
 };

@@ -56,6 +56,9 @@ WRONG = {
     "a product over what a load still reads": (
         [(LAST, f"{LOAD} bar.sync 0;\n{ONE_THREAD.replace('WAIT', 'NO')} {MMA} {COMMIT}\n"
                 f"NO: {LAST_WAIT}\n{LAST}"), ], "RACE", "which the tcgen05.ld at PTX line 41 still reads"),
+    "an operand that nobody wrote": (
+        [(f"setp.lt.u32 %p, %i, {program.SMEM_BYTES - FIRST};", "setp.lt.u32 %p, %i, 4096;")], "UNDEFINED_READ",
+        "which nobody wrote; the value goes into every element of the product"),
     "operands that a thread wrote without a proxy fence": (
         [(PROXY, "")], "RACE", "this thread wrote at PTX line 25: no fence.proxy.async between"),
     "an operand that is overwritten while the product reads it": (

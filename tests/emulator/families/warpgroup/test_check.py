@@ -36,7 +36,7 @@ PROXY = "fence.proxy.async.shared::cta;"
 WRITE = "st.shared.v4.b32 [%m], {%r0, %r0, %r0, %r0};"
 USE = "st.global.b32 [%gt], %d0;"
 SETS = "".join(f"mov.b32 %{name}{i}, 0;" for name in "dea" for i in range(4))
-READY = f"{WRITE} {PROXY} bar.sync 0; {SETS} {FENCE}\n"  # 128 threads write 2 KiB: B and the first rows of A
+READY = f"{WRITE} {PROXY} bar.sync 0; {SETS} {FENCE}\n"  # 128 threads write 2 KiB
 TWO = f"@%group0 {WRITE} {PROXY} bar.sync 0; {SETS}\n@!%group0 bra OTHER; {FENCE}\n"  # the first warpgroup computes
 
 
@@ -252,3 +252,12 @@ def test_copies_of_other_blocks(name, seed):
     fault = outcome(wrong, 128, seed, cluster=2)
     assert fault is not None and fault.kind == "race" and text in str(fault), str(fault)
     assert outcome(right, 128, seed, cluster=2) is None
+
+
+@pytest.mark.parametrize(("b", "is_found"), [("%db", True), ("%da", False)], ids=["B", "some rows of A"])
+def test_an_operand_that_nobody_wrote(b, is_found):
+    """Rows past the last may be unwritten: READY writes 16 of A's 64 rows, and no row of B where %db has it."""
+    fault = outcome(f"{READY}{multiply(b=b)}\n{COMMIT} {wait(0)}\n{USE}", 128, checks=("undefined",))
+    assert (fault is not None) == is_found
+    words = "which nobody wrote; the value goes into every element of the product here"
+    assert fault is None or (fault.kind == "undefined_read" and words in str(fault))
