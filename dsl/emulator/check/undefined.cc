@@ -3,7 +3,7 @@
 // Shared and local memory, and allocations known to be new, have a byte for each of their bytes: WRITTEN or not.
 // A load of bytes that are not marks the register it sets with its origin: the load and the address. The mark goes
 // where the value goes, through registers, shuffles, shared and local memory, and is a finding where it decides
-// something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, votes, prints). So a
+// something: a branch, a guard, an address, or what leaves the thread (global memory, atomics, prints). So a
 // vector load that reaches into padding, and a load that a compiler moved before its condition, are none.
 //
 // Global memory may be copied with its padding: a value that was read there and is stored in global memory unchanged is

@@ -301,3 +301,21 @@ def test_a_sum_of_rows_that_nobody_wrote_is_a_finding_where_it_is_stored(rows):
     else:
         with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*the value is stored for others to read here"):
             launch()
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+@pytest.mark.parametrize("meeting", [
+    "redux.sync.max.u32 %r1, %r1, -1;",
+    "setp.gt.u32 %p, %r1, 7; vote.sync.any.pred %q, %p, -1; selp.u32 %r1, 1, 0, %q;",
+    "match.any.sync.b32 %r1, %r1, -1;",
+])  # fmt: skip
+def test_a_result_for_all_lanes_is_a_finding_where_it_is_stored(meeting, is_stored):
+    known = np.zeros(128, np.uint8)
+    known[:64] = 1
+    text = "mov.u32 %r5, %tid.x; mul.wide.u32 %d1, %r5, 4; add.u64 %d1, %g, %d1; ld.global.u32 %r1, [%d1];"
+    launch = with_followed(f"{text} {meeting}" + " st.global.u32 [%d1], %r1;" * is_stored, known, 32)
+    if is_stored:
+        with pytest.raises(emulator.Fault, match="(?s)UNDEFINED_READ.*the value is stored for others to read here"):
+            launch()
+    else:
+        launch()

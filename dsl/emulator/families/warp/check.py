@@ -26,10 +26,7 @@ def _shuffle(body, row, instr: Instr) -> None:
     were read and computed: reductions leave them where nobody needs them. Values that a lane has
     computed of the padding of a structure are defined there."""
     linear = body.threads["linear"]
-    mark = body.mark(*reads(instr))
-    body.store("mark_given", mark, linear)
-    if mark != "0":
-        body.unless_padding(mark)
+    _give(body, body.mark(*reads(instr)))
     number = min(body.site(instr), undefined.MOST_SITES) + 1
     row.emit(body, instr)
     destination = instr.operands[0]
@@ -42,7 +39,21 @@ def _shuffle(body, row, instr: Instr) -> None:
     body.put_mark(first, body.select(body.cmp("eq", absent, 0), body.load("mark_got", linear), mark, "i64"))
 
 
-MARKS = {"shfl": _shuffle}
+def _joined(body, row, instr: Instr) -> None:
+    """Lanes get what is computed of the values of all."""
+    body.decides(instr, instr.operands[-1], ends=False)
+    _give(body, body.mark(instr.operands[1]))
+    row.emit(body, instr)
+    body.put_mark(instr.operands[0], body.computed_mark(body.load("mark_got", body.threads["linear"])))
+
+
+def _give(body, mark: str) -> None:
+    body.store("mark_given", mark, body.threads["linear"])
+    if mark != "0":
+        body.unless_padding(mark)
+
+
+MARKS = {"shfl": _shuffle, "vote": _joined, "match": _joined, "redux": _joined}
 
 
 def _exchange(slot, first: int, group: int, _: int) -> None:

@@ -150,9 +150,18 @@ void perform_collective(Context *ctx, u32 base, u32 group) {
   else call_area(ctx, first, base);
 }
 
+// Each lane gets a mark of what the lanes of its group gave.
+void join_marks(Context *ctx, u32 base, u32 group) {
+  u64 mark = 0;
+  for (u32 lane : Bits{group}) mark = max(mark, ctx->mark_given[base + lane]);
+  for (u32 lane : Bits{group}) ctx->mark_got[base + lane] = mark;
+}
+
 // Give every lane of `group` its result; `base` is the warp's first thread.
 void perform(Context *ctx, u32 base, u32 group, u32 key) {
   u32 mode = key & 255;
+  if (ctx->begin_checks && (mode == VOTE || mode == MATCH_ANY || mode == MATCH_ALL || mode == REDUX))
+    join_marks(ctx, base, group);
   switch (mode) {
     case SHFL_UP:
     case SHFL_DOWN:
