@@ -53,8 +53,8 @@ bool writes_over(const Reading &copy, u32 kind) {
   i32 lane = -1;
   if (first)
     copy.each_write(first, [&](const Kept &write) {
+      unseen = write;
       if (write.block() == copy.ctx->block) lane = unseen_lane(copy, write);
-      if (lane >= 0) unseen = write;
       return lane < 0;
     });
   if (!emu_race(copy.ctx, copy.tid, copy.site, copy.address, copy.size, kind)) return false;
@@ -74,16 +74,18 @@ u32 emu_bulk_proxied(Context *ctx, u32 tid, u32 site, u64 address, u32 size) {
 }
 
 // A copy reads or writes bytes in global memory: 1, or 0 and a fault if that races, or if it reads a generic store that
-// was not fenced. A read counts as one of the moment at which the copy begins.
+// was not fenced, as a reduction does too. A read counts as one of the moment at which the copy begins. One that only
+// writes meets no store here: those that it comes after are not kept.
 u32 emu_bulk_touches(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
-  if (!check_access(ctx, tid, site, address, size, kind & WRITE ? kind : FEW)) return 0;
-  Cell *first = kind & WRITE ? nullptr : cell_of(ctx, address, nullptr);
+  if (!check_access(ctx, tid, site, address, size, kind)) return 0;
+  Cell *first = cell_of(ctx, address, nullptr);
   if (!first) return 1;
   const Reading read{ctx, tid, site, address, size};
   return read.each_write(first, [&](const Kept &write) {
-    bool is_fenced = write.kind() & ASYNC || !emu_order(ctx, ORDER_GENERIC, tid, write.site(), 0) ||
+    bool is_fenced = write.kind() & kind & STRONG ||  // two strong accesses are no race
+                     !emu_order(ctx, ORDER_GENERIC, tid, write.site(), 0) ||
                      !emu_order(ctx, ORDER_UNPROXIED, tid, write.place(), write.label_and_lanes(write.lanes));
-    return is_fenced || read.report(write, first_bit(write.lanes), other_kind::UNPROXIED);
+    return is_fenced || read.report(write, first_bit(write.lanes), other_kind::UNPROXIED, (kind & KIND_MASK) | ASYNC);
   });
 }
 
