@@ -65,7 +65,8 @@ _BULK = (
     "families/bulk/test_emit.py families/bulk/test_async_stores.py families/bulk/test_async_stores_land.py "
     "families/tensor_map/test_box_copies.py families/reduction/test_reductions.py "
     "families/tensor_map/test_im2col.py families/tensor_map/test_interleave.py "
-    "families/tensor_map/test_emit.py families/bulk/test_check.py families/bulk/test_words.py"
+    "families/tensor_map/test_emit.py families/tensor_map/test_rows.py families/bulk/test_check.py "
+    "families/bulk/test_words.py"
 ).split()
 _CLUSTERS = (
     "families/cluster/test_emit.py families/barrier/test_emit.py families/bulk/test_emit.py "

@@ -254,6 +254,13 @@ def test_the_first_finding_ends_a_thread(first, second):
     assert "which this thread wrote at line 1: no fence.proxy.async between" in str(fault)
 
 
+def test_a_race_ends_a_copy_before_another_store_that_was_not_fenced_is_named():
+    fault = outcome(
+        f"@%second st.global.b32 [%g], %t;\n@%lead st.global.b32 [%g+128], %t;\n{LOAD.replace('%lead', '%second')}"
+    )
+    assert "which another thread wrote at line 2: nothing orders the two" in str(fault)
+
+
 def test_a_store_takes_its_bytes_before_the_wait_for_its_reads_ends():
     """Its writes are waited for later: the bytes are then as they were."""
     text = f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {READ}\n@%lead st.shared.b32 [%s], 7; {WRITTEN}\n@!%lead bra END;"
