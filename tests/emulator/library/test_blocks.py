@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from dsl.emulator.families.tcgen05.numbers import TensorState, tensor_memory
 from dsl.emulator.machine import context
 from tests.emulator.library.own_block import CALLED, ORDERED, Block, Grid, bytes_at, cluster
 
@@ -65,6 +66,25 @@ def test_memory_of_a_block_begins_as_bytes_of_all_ones():
 
     grid.run(block, run)
     assert found == [(b"\xff" * 64, b"\xff" * 120)] * 2
+
+
+def test_tensor_memory_of_a_block_begins_so_too_and_a_block_may_allocate_it():
+    grid = Grid(blocks=2)
+    block = Block(grid=grid)
+    block.ctx.grid[0] = 2
+    block.ctx.tensor = block.zeros(ctypes.sizeof(TensorState))
+    state = TensorState.from_address(block.ctx.tensor)
+    nbytes = 4 * tensor_memory.LANES * tensor_memory.COLUMNS
+    state.tensor_cells = block.zeros(nbytes)
+    found = []
+
+    def run(ctx):
+        found.append((bytes_at(state.tensor_cells, nbytes) == b"\xff" * nbytes, state.relinquish_site))
+        ctypes.memset(state.tensor_cells, 0, nbytes)
+        state.relinquish_site = 5
+
+    grid.run(block, run)
+    assert found == [(True, 0)] * 2
 
 
 def test_after_a_fault_no_higher_block_begins_and_lower_ones_do():

@@ -252,7 +252,7 @@ def test_no_thread_runs_after_a_fault():
     assert (block.ctx.status, block.ctx.detail, log) == (context.ILLEGAL, context.PARTIAL_WARP, [])
 
     def comes(thread):
-        yield from thread.sync()
+        yield from thread.sync(thread.tid // 32, 32)
         log.append(thread.tid)
 
     def hears(address, number):
