@@ -83,7 +83,7 @@ _COPIES = [
     "families/tcgen05/test_check.py",
 ]
 _BOXES = [f"families/tensor_map/test_{each}.py" for each in ("box_copies", "im2col", "interleave")]
-_TENSORS = [f"families/tcgen05/test_{each}.py" for each in ("emit", "check", "words", "tensor_copies", "tensor_shifts")]
+_TENSORS = [f"families/tcgen05/test_{each}.py" for each in ("check", "words", "tensor_copies", "tensor_shifts", "emit")]
 TESTS_OF = {
     "barriers.cc": (("library/test_barriers.py",), _BARRIERS),
     "block_meetings.cc": (("library/test_barriers.py",), _BARRIERS),
@@ -129,7 +129,7 @@ TESTS_OF = {
     "word.h": (("library/test_mbarriers.py", "library/test_bulk_copies.py"), _MBARRIERS),
     "launch_control.cc": (("families/launch_control/test_emit.py",), ["execute/test_workers.py"]),
     "tensor_shifts.cc": (("families/tcgen05/test_tensor_shifts.py",), ["families/tcgen05/test_check.py"]),
-    "tensor_queue.cc": (("families/tcgen05/test_emit.py",), _TENSORS[1:]),
+    "tensor_queue.cc": (_TENSORS[:1], _TENSORS[1:]),
     "bounds.cc": (("library/test_bounds.py",), ["families/memory/test_emit.py", "diagnosis/test_ranges.py"]),
     "warp_collectives.cc": (("library/test_warp.py",), _WARPS),
 }

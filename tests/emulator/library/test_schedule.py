@@ -233,7 +233,7 @@ def test_lanes_that_have_met_go_on_after_other_warps_where_one_of_their_warp_pol
 
 
 def test_no_thread_runs_after_a_fault():
-    """A thread has it, a meeting of a warp, or a checker that hears of a barrier."""
+    """A thread has it, or a meeting of a warp."""
     log = []
 
     def faults(thread):
@@ -250,19 +250,6 @@ def test_no_thread_runs_after_a_fault():
     log.clear()
     block = Block(threads=2).run(meets)
     assert (block.ctx.status, block.ctx.detail, log) == (context.ILLEGAL, context.PARTIAL_WARP, [])
-
-    def comes(thread):
-        yield from thread.sync(thread.tid // 32, 32)
-        log.append(thread.tid)
-
-    def hears(address, number):
-        heard.append(number)
-        block.ctx.status = context.RACE
-
-    block, heard = Block(threads=64), []
-    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)(hears)
-    block.ctx.order_barrier = ctypes.cast(callback, ctypes.c_void_p).value
-    assert block.run(comes).ctx.status == context.RACE and (log, heard) == ([], [0])
 
 
 def test_a_block_goes_on_where_only_signals_are_to_be_heard():
