@@ -129,7 +129,7 @@ TESTS_OF = {
     "word.h": (("library/test_mbarriers.py", "library/test_bulk_copies.py"), _MBARRIERS),
     "launch_control.cc": (("families/launch_control/test_emit.py",), ["execute/test_workers.py"]),
     "tensor_shifts.cc": (("families/tcgen05/test_tensor_shifts.py",), ["families/tcgen05/test_check.py"]),
-    "tensor_queue.cc": (_TENSORS[:1], _TENSORS[1:]),
+    "tensor_queue.cc": (("library/test_tensor_queue.py",), _TENSORS),
     "bounds.cc": (("library/test_bounds.py",), ["families/memory/test_emit.py", "diagnosis/test_ranges.py"]),
     "warp_collectives.cc": (("library/test_warp.py",), _WARPS),
 }
