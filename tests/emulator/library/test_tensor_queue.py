@@ -19,14 +19,19 @@ class Cores:
             block.ctx.tensor = block.zeros(ctypes.sizeof(TensorState))
             assert own.init(offset=8, count=2) and own.init(offset=16, count=2)
 
-    def commit(self, rank: int, barrier: int = 8, mask: int = 0) -> int:
+    def commit(self, rank: int, barrier: int = 8, mask: int = 0, flags: int = 0) -> int:
         """tcgen05.commit of thread 5 at instruction 6."""
-        op = TensorOp(form=tcgen05.COMMIT, barrier=barrier, mask=mask)
+        op = TensorOp(form=tcgen05.COMMIT | flags, barrier=barrier, mask=mask)
         return self.blocks[rank].tensor_issue(5, 6, ctypes.addressof(op))
 
     def arrivals(self, offset: int = 8) -> list[int]:
         """How many have come to the mbarrier of each block."""
         return [2 - own.state(offset).pending for own in self.mbarriers]
+
+    def end(self, rank: int) -> None:
+        """A block ends."""
+        for block in self.blocks:
+            block.ctx.absent |= 1 << rank + 1
 
     def waiting(self, rank: int) -> int:
         return TensorState.from_address(self.blocks[rank].ctx.tensor).count
@@ -69,21 +74,33 @@ def test_a_commit_needs_an_mbarrier(call, record):
 def test_a_commit_to_a_block_that_has_ended_since():
     of = Cores()
     assert of.commit(1, mask=context.MULTICAST | 0b101) == 1
-    for block in of.blocks:
-        block.ctx.absent |= 1 << 1  # rank 0
+    of.end(0)
     of.blocks[1].tensor_look(0)
     assert of.blocks[1].record[:3] == (context.EXITED, 6, 5) and of.arrivals()[1:] == [0, 0]
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_work_of_a_pair_needs_the_other_block(is_before):
+    """When it is issued, and when it is done."""
+    of = Cores()
+    if is_before:
+        of.end(1)
+    assert of.commit(0, flags=tcgen05.PAIR) == (not is_before)
+    if not is_before:
+        of.end(1)
+        of.blocks[0].tensor_look(0)
+    assert of.blocks[0].record == (context.ILLEGAL, 6, 5, 0, 0, tensor_fault.NO_PEER) and of.arrivals()[0] == 0
 
 
 @pytest.mark.parametrize(
     "columns, detail", [(0, tensor_fault.NOT_ALLOCATED), (tensor_memory.UNIT, tensor_fault.OTHER_GROUP)]
 )
-def test_the_pair_of_a_commit_is_not_asked_and_that_of_other_work_is(columns, detail):
-    """After an alloc by one block, work with .cta_group::2 is wrong. A commit names no tensor memory."""
+def test_work_has_the_cta_group_of_the_alloc_and_a_commit_may_have_the_other_one(columns, detail):
+    """The PTX ISA asks for it of each instruction, but a commit touches no tensor memory."""
     of = Cores()
     state = TensorState.from_address(of.blocks[0].ctx.tensor)
     state.most_columns = columns
-    assert of.commit(0) == 1
+    assert of.commit(0, flags=tcgen05.PAIR) == 1
     op = TensorOp(form=tcgen05.SHIFT | tcgen05.PAIR, d=0)
     assert of.blocks[0].tensor_issue(5, 6, ctypes.addressof(op)) == 0
     assert (of.blocks[0].ctx.status, of.blocks[0].ctx.detail) == (context.ILLEGAL, detail)
