@@ -122,8 +122,8 @@ TESTS_OF = {
         ],
     ),
     "queues.h": (
-        ("library/test_cp_async.py", "library/test_bulk_copies.py"),
-        ["families/cp_async/test_emit.py", *_BULK],
+        ("library/test_cp_async.py", "library/test_bulk_copies.py", "library/test_blocks.py"),
+        ["families/cp_async/test_emit.py", "families/cluster/test_pairs.py", *_BULK],
     ),
     "random.h": (("library/test_schedule.py", "execute/test_decisions.py"), _SCHEDULE),
     "word.h": (("library/test_mbarriers.py", "library/test_bulk_copies.py"), _MBARRIERS),
