@@ -65,7 +65,8 @@ _BULK = (
     "families/bulk/test_emit.py families/bulk/test_async_stores.py families/bulk/test_async_stores_land.py "
     "families/tensor_map/test_box_copies.py families/reduction/test_reductions.py "
     "families/tensor_map/test_im2col.py families/tensor_map/test_interleave.py "
-    "families/tensor_map/test_emit.py families/bulk/test_check.py families/bulk/test_words.py"
+    "families/tensor_map/test_emit.py families/tensor_map/test_rows.py families/bulk/test_check.py "
+    "families/bulk/test_words.py"
 ).split()
 _CLUSTERS = (
     "families/cluster/test_emit.py families/barrier/test_emit.py families/bulk/test_emit.py "
@@ -82,6 +83,7 @@ _COPIES = [
     "families/tcgen05/test_check.py",
 ]
 _BOXES = [f"families/tensor_map/test_{each}.py" for each in ("box_copies", "im2col", "interleave")]
+_TENSORS = [f"families/tcgen05/test_{each}.py" for each in ("check", "words", "tensor_copies", "tensor_shifts", "emit")]
 TESTS_OF = {
     "barriers.cc": (("library/test_barriers.py",), _BARRIERS),
     "block_meetings.cc": (("library/test_barriers.py",), _BARRIERS),
@@ -120,9 +122,14 @@ TESTS_OF = {
         ],
     ),
     "queues.h": (
-        ("library/test_cp_async.py", "library/test_bulk_copies.py"),
-        ["families/cp_async/test_emit.py", *_BULK],
+        ("library/test_cp_async.py", "library/test_bulk_copies.py", "library/test_blocks.py"),
+        ["families/cp_async/test_emit.py", "families/cluster/test_pairs.py", *_BULK],
     ),
+    "random.h": (("library/test_schedule.py", "execute/test_decisions.py"), _SCHEDULE),
+    "word.h": (("library/test_mbarriers.py", "library/test_bulk_copies.py"), _MBARRIERS),
+    "launch_control.cc": (("families/launch_control/test_emit.py",), ["execute/test_workers.py"]),
+    "tensor_shifts.cc": (("families/tcgen05/test_tensor_shifts.py",), ["families/tcgen05/test_check.py"]),
+    "tensor_queue.cc": (("library/test_tensor_queue.py",), _TENSORS),
     "bounds.cc": (("library/test_bounds.py",), ["families/memory/test_emit.py", "diagnosis/test_ranges.py"]),
     "warp_collectives.cc": (("library/test_warp.py",), _WARPS),
 }

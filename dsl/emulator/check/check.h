@@ -137,9 +137,9 @@ struct Reading {
     return false;
   }
 
-  // Whether `look` is content with each write to the bytes, whose first cell is `first`.
+  // Whether `look` is content with each write to the bytes, whose first cell is `first`; null: nothing is kept of them.
   template <class Look> bool each_write(Cell *first, Look look) const {
-    for (u32 i = 0; i < size >> ctx->race_shift; ++i)
+    for (u32 i = 0; first && i < size >> ctx->race_shift; ++i)
       for (u32 number = 0, count = first[i].count; number < count; ++number) {
         const Kept write(*entry_of(ctx, first + i, number));
         if (write.kind() & WRITE && !look(write)) return false;

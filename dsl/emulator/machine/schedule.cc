@@ -140,8 +140,8 @@ void emu_run_block(Context *ctx, Start start) {
   ctx->idle &= ~STUCK;
   ctx->state = RUNNING;
   for (;;) {
-    u32 paused = ctx->pausing, idle = ctx->idle;
-    if (paused) ctx->idle = 1;
+    u32 idle = ctx->idle;
+    if (ctx->pausing) ctx->idle = 1;  // 0 again once a thread does more than poll
     u32 progress = 0, left = 0, warps = ctx->warps, chance = random(ctx), first = chance % warps;
     for (u32 place = 0; place < warps; ++place) {
       u32 warp = place + first;
@@ -165,8 +165,8 @@ void emu_run_block(Context *ctx, Start start) {
     }
     bool moves = progress & MOVED;
     if (ctx->pausing) {
-      bool acts = moves || moved || !ctx->idle || !paused;
-      if (paused) ctx->idle = acts ? 0 : idle;
+      bool acts = moves || !ctx->idle;
+      ctx->idle = acts ? 0 : idle;
       ctx->pause_quiet = acts ? 0 : ctx->pause_quiet + 1;
       if (++ctx->pause_rounds > MOST_PAUSE || ctx->pause_quiet > PAUSE_FOR_OTHERS) ctx->pausing = 0;
       ctx->mbarrier_idle = 0;

@@ -309,6 +309,12 @@ def test_a_kernel_is_not_stopped_where_nobody_asks(name):
         ),
         ("st.global.u32 [%gt], 7; cp.async.ca.shared.global [%s], [%gt], 4;", 64, 1),
         ("cp.async.ca.shared.global [%s], [%gt], 8, 0; cp.async.wait_all;", 64, 1),
+        (  # other copies on their way go elsewhere
+            "st.global.u32 [%gt], 7; cp.async.ca.shared.global [%mine+512], [%gt], 4; "
+            "cp.async.ca.shared.global [%s], [%gt], 4;",
+            64,
+            1,
+        ),
     ],
 )
 def test_the_same_value_from_one_line_is_a_note_and_no_race(body, threads, blocks):

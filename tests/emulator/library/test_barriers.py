@@ -460,3 +460,20 @@ def test_more_arrivals_than_a_barrier_counts_may_belong_to_another_generation():
         yield from thread.sync(1, 64, site=5)
 
     assert asked(64, body) == ([GENERATION], True)
+
+
+def test_a_fault_of_a_checker_that_hears_of_a_barrier_ends_the_block():
+    """The other barrier, which is complete too, is not looked at."""
+    log, heard, block = [], [], Block(threads=64)
+
+    def body(thread):
+        yield from thread.sync(thread.tid // 32, 32)
+        log.append(thread.tid)
+
+    def hears(address, number):
+        heard.append(number)
+        block.ctx.status = context.RACE
+
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)(hears)
+    block.ctx.order_barrier = ctypes.cast(callback, ctypes.c_void_p).value
+    assert block.run(body).ctx.status == context.RACE and (log, heard) == ([], [0])

@@ -5,6 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
+from dsl.emulator.check.numbers import Cell
+from dsl.emulator.families.tcgen05.numbers import TensorState, tensor_memory
 from dsl.emulator.machine import context
 from tests.emulator.library.own_block import CALLED, ORDERED, Block, Grid, bytes_at, cluster
 
@@ -65,6 +67,40 @@ def test_memory_of_a_block_begins_as_bytes_of_all_ones():
 
     grid.run(block, run)
     assert found == [(b"\xff" * 64, b"\xff" * 120)] * 2
+
+
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_tensor_memory_of_a_block_begins_so_too_and_a_block_may_allocate_it(is_checked):
+    """Checkers know of no access to it, nor to the matrices in shared memory."""
+    grid = Grid(blocks=2)
+    block = Block(smem_bytes=64, grid=grid)
+    block.ctx.grid[0] = 2
+    block.ctx.tensor = block.zeros(ctypes.sizeof(TensorState))
+    state = TensorState.from_address(block.ctx.tensor)
+    nbytes = 4 * tensor_memory.LANES * tensor_memory.COLUMNS
+    state.tensor_cells = block.zeros(nbytes)
+    kept = {}
+    if is_checked:
+        cells = tensor_memory.LANES // tensor_memory.GROUP * tensor_memory.COLUMNS
+        kept = {"tensor_accesses": ctypes.sizeof(Cell) * cells, "tensor_last": 4 * cells, "matrix_last": 4 * 64 // 16}
+        for name, size in kept.items():
+            setattr(state, name, block.zeros(size))
+    found = []
+
+    def run(ctx):
+        last = [
+            bytes_at(getattr(state, name) + size - 4, 4) for name, size in kept.items() if name != "tensor_accesses"
+        ]
+        counts = {Cell.from_address(state.tensor_accesses).count} if is_checked else set()
+        blank = bytes_at(state.tensor_cells, nbytes) == b"\xff" * nbytes
+        found.append((blank, state.relinquish_site, counts, {*last}))
+        ctypes.memset(state.tensor_cells, 0, nbytes)
+        for name, size in kept.items():
+            ctypes.memset(getattr(state, name), 1, size)
+        state.relinquish_site = 5
+
+    grid.run(block, run)
+    assert found == [(True, 0, {0} if is_checked else set(), {bytes(4)} if is_checked else set())] * 2
 
 
 def test_after_a_fault_no_higher_block_begins_and_lower_ones_do():

@@ -56,6 +56,20 @@ def test_bytes_come_when_a_thread_looks_and_end_the_phase():
     assert of.state() == State(1, 1, 1, 0)
 
 
+def test_a_look_at_one_mbarrier_brings_what_is_for_that_one():
+    of = Bulk()
+    of.init(offset=8)
+    of.init(offset=16)
+    of.into(smem=128, barrier=16)
+    of.into(smem=256, barrier=8)
+    of.block.bulk_arrive_at(of.at(8))
+    assert of.shared(128, 64) == b"\xee" * 64 and of.shared(256, 64) == of.data[:64].tobytes()
+    assert (of.state(8).pending_bytes, of.state(16).pending_bytes) == (-64, 0)
+    of.block.bulk_arrive_at(of.at(16))
+    assert of.shared(128, 64) == of.data[:64].tobytes()
+    assert (of.state(8).pending_bytes, of.state(16).pending_bytes) == (-64, -64)
+
+
 def test_a_phase_ends_with_the_last_of_its_bytes():
     of = Bulk()
     of.init()

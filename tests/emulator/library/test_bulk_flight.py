@@ -12,7 +12,8 @@ MINE, OTHER = 3, 4  # the blocks' numbers
 
 
 class Kept:
-    """A block of 64 threads that is checked for races. `answers`: of the checker by question; others are 0."""
+    """A block of 64 threads that is checked for races. `answers`: of the checker by question, or by question and what it
+    is about; others are 0."""
 
     def __init__(self, block: Block | None = None):
         self.block = block or Block(threads=64, smem_bytes=256)
@@ -30,7 +31,7 @@ class Kept:
 
     def _answer(self, _, what, *rest):
         self.asked.append((what, *rest))
-        return self.answers.get(what, 0)
+        return self.answers.get((what, rest[1]), self.answers.get(what, 0))
 
     def keep(self, cells: int, index: int, block=MINE, kind=access.WRITE, label=9, lanes=0b110) -> None:
         """That lanes of warp 1 made an access by instruction 5."""
@@ -147,3 +148,26 @@ def test_a_copy_does_not_begin_where_others_have_not_been_waited_for():
     assert begins(of, 32, 8, 0) == 0
     assert of.block.record == (context.RACE, 7, 2, of.block.ctx.smem + 32, 16, WRITES)
     assert context.ORDER_COPY not in [row[0] for row in of.asked]
+
+
+@pytest.mark.parametrize(
+    "rank, writer, is_bulk, is_found",
+    [
+        (1, MINE, True, True),
+        (1, MINE, False, False),  # st.async is of the generic proxy as the stores are
+        (1, OTHER + 1, True, False),  # a block that had this memory before
+        (0, MINE, True, False),  # a thread of that block may have fenced: the fences of a block are kept there
+    ],
+)
+def test_a_copy_over_generic_stores_needs_their_fence(rank, writer, is_bulk, is_found):
+    blocks = cluster(2, threads=64)
+    of = [Kept(block) for block in blocks][1]
+    blocks[0].ctx.block = OTHER
+    of.keep(blocks[rank].ctx.smem_cells, 8, block=writer)
+    known = (ctypes.c_uint32 * 64).from_address(of.block.ctx.known + 4 * 2 * 2 * 64)  # thread 2 has seen the stores
+    known[33] = known[34] = 9
+    of.answers = {context.ORDER_GENERIC: 1, (context.ORDER_GENERIC, 7): not is_bulk}
+    assert begins(of, 32 | rank + 1 << context.RANK_SHIFT, 8 | rank + 1 << context.RANK_SHIFT, 0) == (not is_found)
+    if is_found:
+        expected = found(of.block.ctx.smem + 32, 16, other_kind.UNPROXIED)
+        assert of.finding == (*expected[:5], WRITES, *expected[6:])

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from dsl.emulator.families.cp_async.numbers import CopyQueue
 from dsl.emulator.families.mbarrier.emit import State
 from dsl.emulator.machine import context
 from tests.emulator.library.own_block import LANDED, ORDERED, Block, Grid
@@ -186,6 +187,42 @@ def test_a_checker_hears_of_copies_that_arrived_once_their_thread_waits_too():
     assert heard == [(5, 4, 4 | context.SIGNALS), (5, 4, 4)]
     copies.block.queue_wait(5, 0)
     assert len(heard) == 2
+
+
+def test_a_checker_hears_once_of_copies_that_their_thread_waited_for_before_the_phase():
+    copies, heard, word = Copies(), [], Copies().mbarrier(4, 4)
+    callback = LANDED(lambda _, tid, address, nbytes: heard.append((address - copies.target.ctypes.data, nbytes)))
+    told = ORDERED(lambda *_: 0)
+    copies.block.ctx.landed = ctypes.cast(callback, ctypes.c_void_p).value
+    copies.block.ctx.order_call = ctypes.cast(told, ctypes.c_void_p).value
+    for i in range(3):  # entries 1 and 2, 3 and 4, 5
+        copies.copy(to=i, start=i)
+        copies.block.queue_commit(0)
+        if i < 2:
+            copies.block.queue_arrive(0, 0, word.ctypes.data, 0)
+    copies.block.queue_wait(0, 1)
+    assert heard == [(0, 4), (4, 4)]
+    copies.block.queue_seen(0, 2, 9)  # somebody has waited for the first arrival
+    copies.block.queue_wait(0, 1)
+    assert heard == [(0, 4), (4, 4)]
+    copies.block.queue_wait(0, 0)
+    assert heard == [(0, 4), (4, 4), (8, 4)]
+
+
+@pytest.mark.parametrize("ends_by", ["wait", "look"])
+def test_copies_that_have_landed_take_no_room(ends_by):
+    """Else a loop of a kernel would take more and more memory."""
+    copies, word = Copies(), Copies().mbarrier(1, 1)
+    for _ in range(1000):
+        copies.copy(to=0, start=0)
+        copies.block.queue_commit(0)
+        if ends_by == "look":
+            copies.block.queue_arrive(0, 0, word.ctypes.data, 0)
+            copies.block.queue_look(0)
+        else:
+            copies.block.queue_wait(0, 0)
+    queue = CopyQueue.from_address(copies.block.ctx.queues)
+    assert queue.count == 0 and queue.room < 50
 
 
 def test_copies_that_nobody_waited_for_are_forgotten_when_a_block_begins():

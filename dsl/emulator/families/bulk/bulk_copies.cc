@@ -153,7 +153,7 @@ bool check_global(Context *ctx, u32 site, u32 later = 0) {
   struct Access {
     Context *ctx;
     u32 tid, site, kind;
-  } access{ctx, one.thread, site, 0};
+  } access{ctx, one.thread, site, FEW};
   if (!one.enters()) access.kind = WRITE | ASYNC | STRONG * (one.kind >> REDUCTION_SHIFT != 0);
   auto visit = [](void *data, u64 address, u64 size) {
     const Access &in = *(const Access *)data;
@@ -179,7 +179,7 @@ struct Starter {
   u64 signalled(u64 address, u64 data, bool paired = false) const {
     static_assert(mbarrier::COPIES == 16);
     u64 barrier = place(address, 8, 8), rank = rank_of(data);
-    if (barrier && (rank_of(address) ^ rank) > paired) return illegal(ctx, tid, site, OTHER_MBARRIER, barrier, rank);
+    if ((rank_of(address) ^ rank) > paired) return illegal(ctx, tid, site, OTHER_MBARRIER, barrier, rank);
     return emu_note_16(ctx, tid, site, barrier, 0) ? barrier : 0;
   }
 

@@ -51,12 +51,11 @@ bool writes_over(const Reading &copy, u32 kind) {
   Cell *first = is_own && is_bulk ? cell_of(copy.ctx, copy.address) : nullptr;
   Kept unseen{CellEntry{}};
   i32 lane = -1;
-  if (first)
-    copy.each_write(first, [&](const Kept &write) {
-      if (write.block() == copy.ctx->block) lane = unseen_lane(copy, write);
-      if (lane >= 0) unseen = write;
-      return lane < 0;
-    });
+  copy.each_write(first, [&](const Kept &write) {
+    unseen = write;
+    if (write.block() == copy.ctx->block) lane = unseen_lane(copy, write);
+    return lane < 0;
+  });
   if (!emu_race(copy.ctx, copy.tid, copy.site, copy.address, copy.size, kind)) return false;
   return lane < 0 || copy.report(unseen, (u32)lane, other_kind::UNPROXIED, kind);
 }
@@ -67,23 +66,22 @@ extern "C" {
 
 // A copy of a thread reads bytes: 1, or 0 and a fault where a generic store to them was not fenced.
 u32 emu_bulk_proxied(Context *ctx, u32 tid, u32 site, u64 address, u32 size) {
-  Cell *first = cell_of(ctx, address);
-  if (!first) return 1;
   const Reading read{ctx, tid, site, address, size};
-  return read.each_write(first, [&](const Kept &write) { return write.block() != ctx->block || look(read, write); });
+  return read.each_write(cell_of(ctx, address),
+                         [&](const Kept &write) { return write.block() != ctx->block || look(read, write); });
 }
 
 // A copy reads or writes bytes in global memory: 1, or 0 and a fault if that races, or if it reads a generic store that
-// was not fenced. A read counts as one of the moment at which the copy begins.
+// was not fenced, as a reduction does too. A read counts as one of the moment at which the copy begins. One that only
+// writes meets no store here: those that it comes after are not kept.
 u32 emu_bulk_touches(Context *ctx, u32 tid, u32 site, u64 address, u32 size, u32 kind) {
-  if (!check_access(ctx, tid, site, address, size, kind & WRITE ? kind : FEW)) return 0;
-  Cell *first = kind & WRITE ? nullptr : cell_of(ctx, address, nullptr);
-  if (!first) return 1;
+  if (!check_access(ctx, tid, site, address, size, kind)) return 0;
   const Reading read{ctx, tid, site, address, size};
-  return read.each_write(first, [&](const Kept &write) {
-    bool is_fenced = write.kind() & ASYNC || !emu_order(ctx, ORDER_GENERIC, tid, write.site(), 0) ||
+  return read.each_write(cell_of(ctx, address, nullptr), [&](const Kept &write) {
+    bool is_fenced = write.kind() & kind & STRONG ||  // two strong accesses are no race
+                     !emu_order(ctx, ORDER_GENERIC, tid, write.site(), 0) ||
                      !emu_order(ctx, ORDER_UNPROXIED, tid, write.place(), write.label_and_lanes(write.lanes));
-    return is_fenced || read.report(write, first_bit(write.lanes), other_kind::UNPROXIED);
+    return is_fenced || read.report(write, first_bit(write.lanes), other_kind::UNPROXIED, (kind & KIND_MASK) | ASYNC);
   });
 }
 
@@ -110,9 +108,8 @@ u32 emu_map_asked(Context *ctx, u32 tid, u32 site, u64 address, u32 what) {
     return 0;
   }
   if (what != ORDER_MAP_USED || owner_of(ctx, address)) return 1;  // shared memory has no maps: another mistake
-  Cell *first = cell_of(ctx, address, nullptr);
-  if (!first) return 1;
   const Reading read{ctx, tid, site, address, MAP_BYTES};
-  return read.each_write(first, [&](const Kept &write) { return look_for_map_fence(read, write); });
+  return read.each_write(cell_of(ctx, address, nullptr),
+                         [&](const Kept &write) { return look_for_map_fence(read, write); });
 }
 }

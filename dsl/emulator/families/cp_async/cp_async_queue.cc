@@ -56,7 +56,7 @@ bool brings(Context *ctx, u32 tid, u64 address, u8 byte) {
   bool has_any = false;
   for (u32 i = queue.head; i < queue.count; ++i) {
     const CopyEntry &one = queue.copies[i];
-    if (one.arrives || address - one.destination >= one.size) continue;
+    if (address - one.destination >= one.size) continue;  // an arrival has no bytes
     if (byte_for(one, address) != byte) return false;
     has_any = true;
   }
@@ -90,8 +90,8 @@ void emu_queue_wait(Context *ctx, u32 tid, u32 keep) {
   for (; end < queue.count; ++end) {
     const CopyEntry &one = queue.copies[end];
     if (!one.arrives && (u64)one.group + keep >= queue.committed) break;
-    bool has_landed = end < queue.done && !one.arrives;
-    if (has_landed && ctx->landed) ctx->landed(ctx, tid, one.destination, one.size);
+    bool has_landed = end < queue.done && !one.arrives;  // kept for a checker
+    if (has_landed) ctx->landed(ctx, tid, one.destination, one.size);
   }
   land(ctx, tid, queue, end, 0);
   drop(queue, end);
@@ -126,8 +126,7 @@ void emu_queue_seen(Context *ctx, u32 tid, u64 number, u32 label) {
   if (number <= queue.gone + queue.head) return;
   u32 end = number - queue.gone;
   for (u32 i = queue.head; i < end; ++i)
-    if (const CopyEntry &one = queue.copies[i]; !one.arrives)
-      emu_race_landed_at(ctx, tid, one.destination, one.size, label);
+    emu_race_landed_at(ctx, tid, queue.copies[i].destination, queue.copies[i].size, label);
   drop(queue, end);
 }
 }

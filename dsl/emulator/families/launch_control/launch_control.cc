@@ -28,7 +28,7 @@ extern "C" {
 u32 emu_try_cancel(Context *ctx, u32 tid, u32 site, u64 address, u64 barrier, u32 mask) {
   if (ctx->refused_site) return illegal(ctx, tid, site, ASKED_AGAIN, ctx->refused_site - 1);
   i64 cluster = take_cluster(ctx);
-  u64 low = cluster < 0 ? ~0ull : first_block(ctx, cluster), high = cluster < 0 ? answer::REFUSED : answer::GRANTED;
+  u64 low = first_block(ctx, cluster), high = cluster < 0 ? answer::REFUSED : answer::GRANTED;  // REFUSED: low is open
   bool many = mask & MULTICAST;
   for (u32 rank : Bits{many ? mask & (MULTICAST - 1) : 1}) {
     u64 there = many ? (u64)(rank + 1) << RANK_SHIFT : 0;

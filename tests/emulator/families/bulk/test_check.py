@@ -4,6 +4,7 @@ Modules tested here: dsl/emulator/families/bulk/checked.py, dsl/emulator/familie
 """
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -138,6 +139,10 @@ PAIRS = {
     "what a bulk store writes is read": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {{fix}}\n@%lead ld.global.b32 %r0, [%g+1024];", f"{READ}|{WRITTEN}",
         "which the bulk store at line 2 still writes: nobody has waited for its writes"),
+    "what a second bulk store to one place writes is read": (
+        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {WRITTEN}\n{STORE} {COMMIT} {{fix}}\n@%lead ld.global.b32 %r0, [%g+1024];",
+        f"cp.async.bulk.wait_group 1;|{WRITTEN}",
+        "which the bulk store at line 3 still writes: nobody has waited for its writes"),
     "what a bulk store writes is read by others": (
         f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {{fix}}\nld.global.b32 %r0, [%gt+1024];",
         f"{READ} {SYNC}|{WRITTEN} {SYNC}", "which the bulk store at line 2 still writes: nobody has waited"),
@@ -158,6 +163,9 @@ PAIRS = {
     "a generic store is loaded as a box": (
         f"st.global.b32 [%gt], %t;\n{{fix}} {SYNC}\n{BOX.replace('MAP', '%f')}\n{FULL}", f"|{PROXY_OF_ALL}",
         "no fence.proxy.async between"),
+    "a generic store is added to without a fence": (
+        f"st.global.b32 [%gt], %t; {WRITE} {PROXY}\n{{fix}} {SYNC}\n{ADD} {COMMIT} {WRITTEN}", f"|{PROXY_OF_ALL}",
+        "which this thread wrote at line 1: no fence.proxy.async between"),
     "a generic store is loaded without a barrier": (
         f"st.global.b32 [%gt], %t; {PROXY_OF_ALL}\n{{fix}}\n{LOAD}\n{FULL}", f"|{SYNC}", "nothing orders the two"),
     "a bulk store reads what the fence of another space left": (
@@ -176,8 +184,9 @@ PAIRS = {
 }  # fmt: skip
 
 
-def outcome(body: str, seed: int = 0, checks=("race",)):
-    """The fault of a launch of 64 threads, or None. Lines of tma_kernel.py are the lines of `body`."""
+def outcome(body: str, seed: int = 0, checks=("race",), known=None):
+    """The fault of a launch of 64 threads, or None. Lines of tma_kernel.py are the lines of `body`. `known`: which bytes
+    of `x` are written."""
     lines = [f".loc 1 {i + 1} 1\n{line}" for i, line in enumerate(body.split("\n"))]
     program = emulator.load(HEAD + "\n".join(lines) + "\n ret;\n}")
     raw = np.zeros(1024, np.uint32)
@@ -185,6 +194,8 @@ def outcome(body: str, seed: int = 0, checks=("race",)):
     form = Tiled(2, x.ctypes.data, (64,), (), (64,), (1,)).encode()
     x[512:544] = np.frombuffer(form, np.uint32)
     memory = emulator.Memory()
+    if known is not None:
+        memory.follow(x.ctypes.data, known.ctypes.data)
     memory.register(x.ctypes.data, x.nbytes, "x")
     params = [x.ctypes.data.to_bytes(8, "little"), form, (x.ctypes.data + 2048).to_bytes(8, "little")]
     try:
@@ -217,3 +228,56 @@ def test_the_right_one_is_silent(name):
     for seed in (0, 1, 2):
         fault = outcome(both(name)[1], seed)
         assert fault is None, str(fault)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {WRITTEN}\n{LOAD.replace('[%g]', '[%g+1024]')}\n{FULL}",
+        f"{WRITE} {PROXY} {SYNC}\nred.global.add.u32 [%gt], %t;\n{ADD.replace('%lead', '%second')} {COMMIT} {WRITTEN}",
+    ],
+    ids=["a load of what a bulk store wrote", "a reduction while threads add too"],
+)
+def test_copies_that_meet_no_generic_store_need_no_fence(body):
+    for seed in (0, 1, 2):
+        fault = outcome(body, seed)
+        assert fault is None, str(fault)
+
+
+@pytest.mark.parametrize("first, second", [(BOX.replace("MAP", "%f"), LOAD), (LOAD, BOX.replace("MAP", "%f"))])
+def test_the_first_finding_ends_a_thread(first, second):
+    """A second one would name another store."""
+    second = second.replace("[%s]", "[%s+256]").replace("[%g]", "[%g+256]").replace("{%z}", "{%r1}")
+    fault = outcome(
+        f"st.global.b32 [%gt], %t;\nst.global.b32 [%gt+256], %t; {SYNC} mov.b32 %r1, 32;\n{first}\n{second}"
+    )
+    assert "which this thread wrote at line 1: no fence.proxy.async between" in str(fault)
+
+
+def test_a_race_ends_a_copy_before_another_store_that_was_not_fenced_is_named():
+    fault = outcome(
+        f"@%second st.global.b32 [%g], %t;\n@%lead st.global.b32 [%g+128], %t;\n{LOAD.replace('%lead', '%second')}"
+    )
+    assert "which another thread wrote at line 2: nothing orders the two" in str(fault)
+
+
+def test_a_store_takes_its_bytes_before_the_wait_for_its_reads_ends():
+    """Its writes are waited for later: the bytes are then as they were."""
+    text = f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {READ}\n@%lead st.shared.b32 [%s], 7; {WRITTEN}\n@!%lead bra END;"
+    fault = outcome(text + "ld.global.b32 %r0, [%g+1024]; setp.ne.b32 %p, %r0, 0; @%p trap; END:")
+    assert fault is None, str(fault)
+
+
+@pytest.mark.parametrize("wait, names", [("", ["BULK_STORE_NOT_AWAITED"]), (READ, []), (WRITTEN, [])])
+def test_a_store_that_its_thread_does_not_wait_for_is_noted(wait, names):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fault = outcome(f"{WRITE} {PROXY} {SYNC}\n{STORE} {COMMIT} {wait}")
+    assert fault is None and [str(each.message).partition(":")[0] for each in told] == names, str(fault)
+
+
+@pytest.mark.parametrize("copy, written", [(f"{STORE} {COMMIT} {WRITTEN}", range(1024, 1280)), (f"{LOAD} {FULL}", ())])
+def test_a_store_writes_global_memory_and_a_load_does_not(copy, written):
+    known = np.zeros(3072, np.uint8)
+    fault = outcome(f"{WRITE} {PROXY} {SYNC}\n{copy}", checks=("undefined",), known=known)
+    assert fault is None and np.flatnonzero(known).tolist() == list(written), str(fault)

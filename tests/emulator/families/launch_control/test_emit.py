@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.families.launch_control.numbers import answer
+from dsl.emulator.machine import context
 from tests.emulator.conftest import Machine
+from tests.emulator.library.own_block import Block, Grid, Mbarriers, bytes_at, cluster as cluster_of
 
 REQUEST = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes{}.b128 [%a], [%m];"
 CANCELED = "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p, %q;"
@@ -165,3 +168,40 @@ def test_an_answer_overwritten_without_a_proxy_fence_is_a_race(machine_100):
 def test_misaligned_addresses(machine_100):
     with pytest.raises(emulator.Fault, match="MISALIGNED"):
         run(machine_100, (1, 1, 2), ask=REQUEST.format("").replace("[%a]", "[%a+8]"))
+
+
+def asks(block: Block, address: int = 128) -> int:
+    """A request of thread 3 at instruction 4, whose answer is for the block itself."""
+    return block.try_cancel(3, 4, address, 8, 0)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_seed_refuses_some_requests_while_there_are_clusters(seed):
+    block = Block(smem_bytes=256, grid=Grid(blocks=100))
+    block.ctx.order = seed
+    assert Mbarriers(block).init(offset=8)
+    answers = []
+    for _ in range(100):
+        assert asks(block) == 1
+        block.bulk_arrive()
+        answers.append(int.from_bytes(bytes_at(block.ctx.smem + 136, 8), "little"))
+    assert {*answers} <= {answer.GRANTED, answer.REFUSED}
+    assert 5 < answers.count(answer.REFUSED) < 25 if seed else answer.REFUSED not in answers
+
+
+def test_the_answer_to_one_block_is_not_for_the_first_one_of_its_cluster():
+    blocks = cluster_of(2)
+    for block in blocks:
+        assert Mbarriers(block).init(offset=8)
+    before = bytes_at(blocks[0].ctx.smem, 256)
+    assert asks(blocks[1]) == 1
+    blocks[0].bulk_arrive()
+    assert int.from_bytes(bytes_at(blocks[1].ctx.smem + 136, 8), "little") == answer.GRANTED
+    assert bytes_at(blocks[0].ctx.smem, 256) == before
+
+
+def test_a_thread_whose_request_is_wrong_does_not_go_on():
+    block = Block(smem_bytes=256)
+    assert Mbarriers(block).init(offset=8)
+    assert asks(block, address=136) == 0
+    assert block.record == (context.MISALIGNED, 4, 3, 136, 16, context.CLUSTER)

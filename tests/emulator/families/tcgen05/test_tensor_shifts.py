@@ -156,6 +156,25 @@ def test_a_load_must_wait_for_a_shift(operation, words):
     assert "reads tensor memory at lane 0, column 32, " + words in str(caught.value)
 
 
+def test_a_shift_reads_what_it_moves():
+    text = program.ptx(SHIFT.format(0), COLUMNS).replace("mov.u32 %c, 0;\n", "mov.u32 %c, 32;\n")
+    assert text.count("mov.u32 %c, 32;") == 2  # the columns that are stored and loaded
+    with pytest.raises(emulator.Fault) as caught:
+        program.run("", np.zeros((LANES, COLUMNS), np.uint32), checks=("race", "undefined"), text=text)
+    assert "UNDEFINED_READ\n    reads tensor memory at lane 0, column 0, which nobody has written" in str(caught.value)
+    assert "tcgen05.shift" in str(caught.value)
+
+
+def test_the_first_race_of_a_shift_is_the_one_that_is_named():
+    """Each half of the lanes is loaded by another instruction, and neither is waited for."""
+    loads = "".join(f"tcgen05.ld.sync.aligned.16x64b.x1.b32 {{%v{i}}}, [%lane+{16 * i << 16}];\n" for i in range(2))
+    text = program.ptx(SHIFT.format(0), COLUMNS).replace("or.b32 %i, %t, %rank;", f"{loads}or.b32 %i, %t, %rank;")
+    with pytest.raises(emulator.Fault) as caught:
+        program.run("", np.zeros((LANES, COLUMNS), np.uint32), checks=("race",), text=text)
+    assert "RACE\n" in str(caught.value) and "16x64b.x1.b32 {%v0}" in str(caught.value)
+    assert "{%v1}" not in str(caught.value)
+
+
 def test_which_rows_a_shift_moves_is_open():
     assert left_open(Shifted()) == []
     assert left_open(Moved()) == ["nobody measured this form on the chip"]
