@@ -26,6 +26,8 @@ ORDER_WORDS |= {"wait", "launch_dependents"}
 NO_ORDER = {
     "a type": {*TYPE_BITS, "tf32", "b1", "b1024"},
     "how many elements": {"v2", "v4", "v8"},
+    "which memory": {"ld_reduce", "st"},
+    "the precision of a sum over devices, of which there is one": {"acc::f16", "acc::f32"},
     "a cache": set("ca cg cs lu cv wb wt L2".split()),
     "what is computed": {*"add min max inc dec exch cas popc noftz satfinite abs NaN".split(), *LOGIC.split("/")},
     "what lanes get": set("up down bfly idx all any uni ballot".split()),
