@@ -18,7 +18,7 @@ QUICK = {"errors", "graphs", "launch", "managed", "symbols"}  # that run every t
 # These run under all checks too, in other orders.
 CHECKED = {
     "atomics_std", "between_blocks", "callbacks", "clusters", "conditions", "cub_block", "events_time", "formats",
-    "globals", "graph_memory", "half_exact", "heap", "integers", "math_bounds", "phases", "pools", "ptx_inline",
+    "globals", "graph_memory", "half_exact", "heap", "integers", "math_bounds", "multicast", "phases", "pools", "ptx_inline",
     "stages", "std_library", "tiles", "tiny_floats", "unified", "video_simd", "virtual_memory", "wmma_shapes", "written",
 }  # fmt: skip
 
