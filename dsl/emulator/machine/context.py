@@ -53,6 +53,8 @@ BAD_FUNCTION, RECURSION = (
 )  # of a call through a register: it has the address of none; of functions that call themselves: no room
 BAD_FILL = 58  # of st.bulk: its size
 NOT_MULTIMEM = 59  # of a multimem instruction: its address, and how many bytes it touches
+# of im2col::w: its halo, its offset; the halo goes past the end of a row; the first pixel is past it
+BAD_HALO, BAD_OFFSET, HALO_ENDS, PAST_ROW = 61, 62, 63, 69
 BAD_ROWS = 57  # of a copy of four rows: the rows of the map's box
 ASKED_AGAIN, NO_ANSWER = 55, 56  # of clusterlaunchcontrol: after a refusal was seen; of other bytes than an answer
 BAD_TEXTURE, OUTSIDE_SURFACE = 53, 54  # of a handle that is not a texture; of an access with .trap

@@ -35,7 +35,16 @@ NO_ORDER = {
     "an access without an order, as one that names none": {"weak"},
     "a reduction is a copy to the order": {"reduce"},
     "a box of a tensor is bytes to the order": {
-        *("tensor", "tile", "im2col", "im2col_no_offs", "tile::gather4", "tile::scatter4")
+        *(
+            "tensor",
+            "tile",
+            "im2col",
+            "im2col::w",
+            "im2col::w::128",
+            "im2col_no_offs",
+            "tile::gather4",
+            "tile::scatter4",
+        )
     },
     "how many arrivals, how many bytes, which phase": {"noComplete", "expect_tx", "parity"},
     "which field of a tensor map": set(
