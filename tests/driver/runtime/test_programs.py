@@ -66,6 +66,17 @@ def test_no_finding_in_a_right_program(name, seed, tmp_path):
 
 
 @pytest.mark.slow
+def test_multicast_objects_that_are_refused_are_named(tmp_path):
+    done = run(built("multicast", tmp_path), "refusals")
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stdout + done.stderr
+    assert (
+        "memory is bound to a multicast object before cuMulticastAddDevice: CUDA waits here for the device"
+        in done.stderr
+    )
+    assert "cuMulticastCreate for several devices: there is one" in done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
     ["broadcast", "lanes grid spread exchange", "split stages piped group_copies", "bulk gate messages for_its_warp"],

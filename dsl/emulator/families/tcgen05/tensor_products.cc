@@ -220,7 +220,7 @@ void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
 
 // The metadata of a row of A: four bits for each chunk of two (tf32) or four columns, of four pairs of columns of
 // e2m1x2. Elements of 8 bits and such pairs have two words in the lane of their row. Wider ones have half a word in
-// each of two lanes: a word is of a row and of that eight rows further. PTX ISA 9.7.16.10.8.4, and `tmem_e_frg` of CuTe.
+// each of two lanes: a word is of a row and of that eight rows further. PTX ISA 9.7.16.10.8.4; `tmem_e_frg` of CuTe.
 u64 metadata_of(const Product &p, const Context *block, u32 row, u32 part) {
   const u32 first = part * p.lanes_a_part, column = p.metadata.column();
   u64 bits = 0;

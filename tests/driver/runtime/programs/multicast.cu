@@ -45,8 +45,23 @@ __global__ void hand_over(unsigned *memory, unsigned *multimem, unsigned *out) {
 
 __global__ void read_one(unsigned *multimem, unsigned *out) { *out = sum_of(multimem); }
 
-int main() {
+// What is refused with a sentence: several devices, and memory before the device.
+int refusals() {
+  CUmemAllocationProp of = {};
+  of.type = CU_MEM_ALLOCATION_TYPE_PINNED, of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmulticastObjectProp team = {};
+  team.numDevices = 2, team.size = 2 << 20;
+  CUmemGenericAllocationHandle object, memory;
+  CHECK(cuMulticastCreate_(&object, &team) == CUDA_ERROR_NOT_SUPPORTED);
+  team.numDevices = 1;
+  CHECK(!cuMulticastCreate_(&object, &team) && !cuMemCreate_(&memory, team.size, &of, 0));
+  CHECK(cuMulticastBindMem_(object, 0, memory, 0, team.size, 0) == CUDA_ERROR_ILLEGAL_STATE);
+  return verdict();
+}
+
+int main(int count, char **) {
   CUDA(cudaFree(nullptr));
+  if (count > 1) return refusals();
   int has = 0;
   CUDA(cudaDeviceGetAttribute(&has, (cudaDeviceAttr)132, 0));
   CHECK(has == 1);
