@@ -192,11 +192,11 @@ class Im2col:
         """The 128 bytes. Raises BadTensorMap."""
         self.check(capability)
         bits = CORNER_BITS[len(self.extents)]
-        halves = (
+        lower, upper = (
             sum((each & (1 << bits) - 1) << bits * i for i, each in enumerate(corner))
             for corner in (self.lower, self.upper)
         )
-        return self.with_corners(IM2COL, *halves, capability)
+        return self.with_corners(IM2COL, lower, upper, capability)
 
     def with_corners(self, mode: int, lower: int, upper: int, capability: tuple[int, int]) -> bytes:
         """The 128 bytes in an im2col mode; each corner is a number of 16 bits."""
