@@ -20,7 +20,6 @@ ENTRY = ".version 8.6\n.target {target}\n.address_size 64\n{before}.visible .ent
 A, B, C = "{%r1, %r2, %r3, %r4}", "{%r5, %r6}", "{%f1, %f2, %f3, %f4}"
 INSTRUCTIONS = {  # a limit's word -> text that has the instruction
     "tcgen05": "tcgen05.fence::before_thread_sync;",
-    "multimem": "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%d1];",
     "block-scaled `mma`": "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
     f"{C}, {A}, {B}, {C}, %r9, {{0, 0}}, %r10, {{0, 0}};",
     "sparse `wgmma`": "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %d1, %d2, %r1, 0, 1, 1, 1, 0, 0;",

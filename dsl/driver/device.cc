@@ -10,7 +10,7 @@ namespace driver {
 namespace {
 
 constexpr int PCI_ROOM = 13;
-constexpr u32 VIRTUAL_MEMORY = 102;  // an attribute
+constexpr u32 VIRTUAL_MEMORY = 102, MULTICAST = 132;  // attributes
 const char UUID[] = "PTX-emulator-001";
 
 // CUDA_VISIBLE_DEVICES hides the device unless its list begins with it.
@@ -102,7 +102,8 @@ API(cuDeviceGetAttribute)(int *value, u32 which, int device) {
   ENTER;
   REFUSE_IF(device, INVALID_DEVICE);
   REFUSE_IF(!value || !which || which >= DEVICE_ATTRIBUTES, INVALID_VALUE);
-  *value = which == VIRTUAL_MEMORY && is_in_process() ? 0 : attribute(which);
+  bool needs_helper = which == VIRTUAL_MEMORY || which == MULTICAST;
+  *value = needs_helper && is_in_process() ? 0 : attribute(which);
   return SUCCESS;
 }
 

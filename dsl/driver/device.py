@@ -20,8 +20,8 @@ from dsl.launch.devices.protocol import Launch
 from dsl.launch.driver import answers, images, messages, results
 from dsl.launch.driver.messages import Reader
 
-_LABEL = "memory allocated through the CUDA driver"
-_FOLLOWED, _SHOWN = 1 << 63, 1 << 62
+_LABEL, _MULTICAST = "memory allocated through the CUDA driver", "the multicast object"
+_FOLLOWED, _SHOWN, _MULTIMEM = 1 << 63, 1 << 62, 1 << 61
 
 
 class HelperDevice(answers.Answers):
@@ -79,11 +79,14 @@ class HelperDevice(answers.Answers):
 
     def _memory(self, reader: Reader) -> tuple[int, bytes]:
         """Blocks that came (address, size) or went (address, 0). _FOLLOWED: it is known which bytes were written.
-        _SHOWN: the next row has the address of the pages to show there."""
+        _SHOWN: the next row has the address of the pages to show there. _MULTIMEM: the next row has the address of the
+        memory of these multimem addresses."""
         rows = answers.ROW.iter_unpack(reader.rest())
         for address, nbytes in rows:
             if nbytes & _SHOWN:
                 self.arena.show(address, nbytes ^ _SHOWN, next(rows)[0])
+            elif nbytes & _MULTIMEM:
+                self.device.memory.register_multimem(address, nbytes ^ _MULTIMEM, _MULTICAST, next(rows)[0])
             elif nbytes:
                 if nbytes & _FOLLOWED:
                     nbytes ^= _FOLLOWED

@@ -22,8 +22,9 @@ struct Row {
   Address address;
   u64 nbytes;
 };
-// Of a size: it is known which bytes were written; the next row has the address of the pages to show there.
-constexpr u64 FOLLOWED = 1ull << 63, SHOWN = 1ull << 62;
+// Of a size: it is known which bytes were written; the next row has the address of the pages to show there; it has the
+// address of the memory of these multimem addresses.
+constexpr u64 FOLLOWED = 1ull << 63, SHOWN = 1ull << 62, MULTIMEM = 1ull << 61;
 
 int channel = -1, wake = -1;
 bool has_failed;
@@ -105,6 +106,11 @@ void add_mapping(Address start, u64 bytes, Address source) {
   pending.add({source, 0});
 }
 
+void add_multimem(Address start, u64 bytes, Address target) {
+  pending.add({start, bytes | MULTIMEM});
+  pending.add({target, 0});
+}
+
 bool start() {
   if (channel >= 0) return true;
   if (has_failed) return false;
@@ -118,6 +124,7 @@ bool start() {
   for_each_mapping(add_mapping);
   for (const Block &each : blocks())
     if (!each.is_away) pending.add(row_of(each));
+  for_each_multimem(add_multimem);
   return !has_failed;
 }
 
@@ -181,6 +188,14 @@ void note_memory(const Block &block) {
 
 void note_mapping(Address start, u64 bytes, Address source) {
   if (channel >= 0) add_mapping(start, bytes, source);
+}
+
+void note_multimem(Address start, u64 bytes, Address target) {
+  if (channel >= 0) add_multimem(start, bytes, target);
+}
+
+void forget_multimem(Address start) {
+  if (channel >= 0) pending.add({start, 0});
 }
 
 void note_freed(Address address, u64 nbytes) {

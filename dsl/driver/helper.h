@@ -66,6 +66,9 @@ bool helper_runs();
 void note_memory(const Block &block);
 void note_mapping(Address start, u64 bytes, Address source);  // pages of one place are shown at another
 void note_freed(Address address, u64 nbytes);
+// Addresses that only multimem instructions take, of the memory at `target`; they are no longer such addresses.
+void note_multimem(Address start, u64 bytes, Address target);
+void forget_multimem(Address start);
 
 void leave_helper();  // in the child after a fork
 

@@ -52,6 +52,7 @@ void give_place(Address start, u64 nbytes);
 void add_virtual(Address address, u64 nbytes);
 void remove_virtual(Address start, u64 nbytes);  // all blocks there
 void for_each_mapping(void (*visit)(Address start, u64 bytes, Address source));
+void for_each_multimem(void (*visit)(Address start, u64 bytes, Address target));  // see multicast.cc
 
 void forget_blocks();
 

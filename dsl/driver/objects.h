@@ -19,6 +19,7 @@ enum class Kind : u32 {
   LINK,
   ARRAY,
   PHYSICAL,
+  MULTICAST,
   COUNT
 };
 

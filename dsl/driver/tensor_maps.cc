@@ -6,7 +6,7 @@ namespace driver {
 namespace {
 
 constexpr u32 MOST_RANK = 5, MAP_BYTES = 128;
-enum : u32 { TILED = 0, IM2COL = 1 };
+enum : u32 { TILED, IM2COL, WIDE };
 
 void begin(Message &message, u32 kind, u32 rank, u32 type, Address address, const u64 *extents, const u64 *strides) {
   message.put(kind);
@@ -69,6 +69,24 @@ API(cuTensorMapEncodeIm2col)(u8 *map, u32 type, u32 rank, Address address, const
   message.put(channels);
   message.put(pixels);
   message.put(steps, rank * 4ull);
+  put_modes(message, interleave, swizzle, promotion, fill);
+  return encode(map, message);
+}
+
+API(cuTensorMapEncodeIm2colWide)(u8 *map, u32 type, u32 rank, Address address, const u64 *extents, const u64 *strides,
+                                 int lower, int upper, u32 channels, u32 pixels, const u32 *steps, u32 interleave,
+                                 u32 mode, u32 swizzle, u32 promotion, u32 fill) {
+  ENTER_CONTEXT;
+  if (Result bad = refuse_rank(rank, 3)) return bad;
+  REFUSE_IF(!map || !extents || !strides || !steps, INVALID_VALUE);
+  Message message;
+  begin(message, WIDE, rank, type, address, extents, strides);
+  message.put(lower);
+  message.put(upper);
+  message.put(channels);
+  message.put(pixels);
+  message.put(steps, rank * 4ull);
+  message.put(mode);
   put_modes(message, interleave, swizzle, promotion, fill);
   return encode(map, message);
 }

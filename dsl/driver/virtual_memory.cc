@@ -8,19 +8,11 @@
 #include "memory.h"
 #include "order.h"
 #include "pieces.h"
+#include "virtual_memory.h"
 
 namespace driver {
-
-struct Physical : Object {
-  static constexpr Kind KIND = Kind::PHYSICAL;
-  Address start;  // in the arena
-  u64 bytes;
-  u32 mappings, holders;  // `holders`: handles of the program
-};
-
 namespace {
 
-constexpr u64 GRANULARITY = 2 << 20;
 enum : u32 { PINNED = 1, ON_DEVICE = 1 };                    // CUmemAllocationType, CUmemLocationType
 enum : u32 { NO_ACCESS = 0, READ = 1, READ_AND_WRITE = 3 };  // CUmemAccess_flags
 
@@ -50,15 +42,16 @@ struct Reservation {
 struct Mapping {
   Address start;
   u64 bytes;
-  Physical *memory;
+  Mappable *what;
   u32 access;
+  Physical *memory() const { return of<Physical>(what); }  // nullptr: it is a multicast object
+  bool is_usable() const { return memory() && access != NO_ACCESS; }
   Address end() const { return start + bytes; }
 };
 Vector<Reservation> reservations;
 Vector<Mapping> mappings;  // in the order of their addresses
 
 bool is_device(const Location &location) { return location.kind == ON_DEVICE && !location.id; }
-bool is_whole(u64 bytes) { return bytes && bytes % GRANULARITY == 0; }
 
 // Show the pages at `source` of the arena at `start` too; also the bytes about them.
 bool show(Address start, u64 bytes, Address source) {
@@ -97,7 +90,7 @@ void show_blocks(const Reservation &all) {
   remove_virtual(all.start, all.bytes);
   Address start = 0, end = 0;
   for (Mapping &each : mappings) {
-    if (each.start < all.start || each.end() > all.start + all.bytes || each.access == NO_ACCESS) continue;
+    if (each.start < all.start || each.end() > all.start + all.bytes || !each.is_usable()) continue;
     if (each.start != end) {
       if (start) add_virtual(start, end - start);
       start = each.start;
@@ -107,16 +100,44 @@ void show_blocks(const Reservation &all) {
   if (start) add_virtual(start, end - start);
 }
 
-void drop_if_unused(Physical *memory) {
-  if (memory->holders || memory->mappings) return;
-  give_place(memory->start, memory->bytes);
-  drop_object(memory);
-}
-
 }  // namespace
 
 void for_each_mapping(void (*visit)(Address start, u64 bytes, Address source)) {
-  for (Mapping &each : mappings) visit(each.start, each.bytes, each.memory->start);
+  for (Mapping &each : mappings)
+    if (Physical *memory = each.memory()) visit(each.start, each.bytes, memory->start);
+}
+
+Mappable *mappable(const void *handle) {
+  Mappable *found = of<Physical>(handle);
+  if (!found) found = of<Multicast>(handle);
+  return found && found->holders ? found : nullptr;
+}
+
+Physical *mapped_at(Address start, u64 *offset) {
+  for (Mapping &each : mappings)
+    if (start >= each.start && start < each.end()) {
+      *offset = start - each.start;
+      return each.memory();
+    }
+  return nullptr;
+}
+
+Address address_of(Physical *memory) {
+  for (Mapping &each : mappings)
+    if (each.what == memory && each.is_usable() && each.bytes == memory->bytes) return each.start;
+  return memory->start;
+}
+
+void visit_mappings_of(Multicast *object, void (*visit)(Address start, u64 bytes, Multicast *object)) {
+  for (Mapping &each : mappings)
+    if (each.what == object && each.access != NO_ACCESS) visit(each.start, each.bytes, object);
+}
+
+void drop_if_unused(Mappable *gone) {
+  if (gone->holders || gone->uses) return;
+  if (Physical *memory = of<Physical>(gone)) give_place(memory->start, memory->bytes);
+  else unbind_all((Multicast *)gone);
+  drop_object(gone);
 }
 
 }  // namespace driver
@@ -130,14 +151,14 @@ using namespace driver;
 API(cuMemGetAllocationGranularity)(u64 *granularity, const Properties *properties, u32) {
   ENTER_VIRTUAL;
   REFUSE_IF(!granularity || !properties || !is_device(properties->location), INVALID_VALUE);
-  *granularity = GRANULARITY;
+  *granularity = VIRTUAL_UNIT;
   return SUCCESS;
 }
 
 API(cuMemAddressReserve)(Address *made, u64 bytes, u64 alignment, Address, u64 flags) {
   ENTER_VIRTUAL;
-  REFUSE_IF(!made || !is_whole(bytes) || flags || (alignment & (alignment - 1)), INVALID_VALUE);
-  if (Result bad = take_place(made, bytes, alignment > GRANULARITY ? alignment : GRANULARITY)) return bad;
+  REFUSE_IF(!made || !is_in_units(bytes) || flags || (alignment & (alignment - 1)), INVALID_VALUE);
+  if (Result bad = take_place(made, bytes, alignment > VIRTUAL_UNIT ? alignment : VIRTUAL_UNIT)) return bad;
   reservations.add({*made, bytes});
   return SUCCESS;
 }
@@ -156,38 +177,42 @@ API(cuMemAddressFree)(Address start, u64 bytes) {
 
 API(cuMemCreate)(Physical **made, u64 bytes, const Properties *properties, u64 flags) {
   ENTER_VIRTUAL;
-  REFUSE_IF(!made || !properties || flags || !is_whole(bytes), INVALID_VALUE);
+  REFUSE_IF(!made || !properties || flags || !is_in_units(bytes), INVALID_VALUE);
   REFUSE_IF(properties->kind != PINNED || !is_device(properties->location), INVALID_VALUE);
   if (properties->handle_types) return unsupported("cuMemCreate of memory for other processes");
   Address start;
-  if (Result bad = take_place(&start, bytes, GRANULARITY)) return bad;
+  if (Result bad = take_place(&start, bytes, VIRTUAL_UNIT)) return bad;
   *made = make<Physical>();
   (*made)->start = start, (*made)->bytes = bytes, (*made)->holders = 1;
   return SUCCESS;
 }
 
-API(cuMemRelease)(Physical *memory) {
+API(cuMemRelease)(const void *handle) {
   ENTER_VIRTUAL;
-  REFUSE_IF(!of<Physical>(memory) || !memory->holders, INVALID_VALUE);
-  --memory->holders;
-  drop_if_unused(memory);
+  Mappable *released = mappable(handle);
+  REFUSE_IF(!released, INVALID_VALUE);
+  --released->holders;
+  drop_if_unused(released);
   return SUCCESS;
 }
 
-API(cuMemMap)(Address start, u64 bytes, u64 offset, Physical *memory, u64 flags) {
+API(cuMemMap)(Address start, u64 bytes, u64 offset, const void *handle, u64 flags) {
   ENTER_VIRTUAL;
-  REFUSE_IF(!of<Physical>(memory) || !memory->holders || flags || offset, INVALID_VALUE);
-  REFUSE_IF(start % GRANULARITY || !is_whole(bytes) || bytes > memory->bytes, INVALID_VALUE);
+  Mappable *what = mappable(handle);
+  REFUSE_IF(!what || flags || offset, INVALID_VALUE);
+  REFUSE_IF(start % VIRTUAL_UNIT || !is_in_units(bytes) || bytes > what->bytes, INVALID_VALUE);
   REFUSE_IF(!reservation_of(start, bytes), INVALID_VALUE);
   u64 at = 0;
   for (Mapping &each : mappings) {
     REFUSE_IF(each.start < start + bytes && start < each.end(), INVALID_VALUE);
     at += each.start < start;
   }
-  REFUSE_IF(!show(start, bytes, memory->start), OUT_OF_MEMORY);
-  mappings.insert(at, {start, bytes, memory, NO_ACCESS});
-  ++memory->mappings;
-  note_mapping(start, bytes, memory->start);
+  if (Physical *memory = of<Physical>(what)) {
+    REFUSE_IF(!show(start, bytes, memory->start), OUT_OF_MEMORY);
+    note_mapping(start, bytes, memory->start);
+  }
+  mappings.insert(at, {start, bytes, what, NO_ACCESS});
+  ++what->uses;
   return SUCCESS;
 }
 
@@ -200,11 +225,12 @@ API(cuMemUnmap)(Address start, u64 bytes) {
   for (; count; --count) {
     Mapping gone = mappings[first];
     mappings.remove(first);
-    show(gone.start, gone.bytes, gone.start);
-    --gone.memory->mappings;
-    drop_if_unused(gone.memory);
+    if (gone.memory()) show(gone.start, gone.bytes, gone.start);
+    --gone.what->uses;
+    drop_if_unused(gone.what);
   }
   show_blocks(*reservation_of(start, bytes));
+  show_multimem();
   note_mapping(start, bytes, start);
   return SUCCESS;
 }
@@ -221,6 +247,7 @@ API(cuMemSetAccess)(Address start, u64 bytes, const AccessRow *rows, u64 row_cou
     for (u64 i = first; i < first + count; ++i) mappings[i].access = flags;
   }
   show_blocks(*reservation_of(start, bytes));
+  show_multimem();
   return SUCCESS;
 }
 
@@ -235,13 +262,13 @@ API(cuMemGetAccess)(u64 *flags, const Location *location, Address address) {
   return INVALID_VALUE;
 }
 
-API(cuMemRetainAllocationHandle)(Physical **memory, Address address) {
+API(cuMemRetainAllocationHandle)(Mappable **handle, Address address) {
   ENTER_VIRTUAL;
-  REFUSE_IF(!memory, INVALID_VALUE);
+  REFUSE_IF(!handle, INVALID_VALUE);
   for (Mapping &each : mappings)
     if (address >= each.start && address < each.end()) {
-      ++each.memory->holders;
-      *memory = each.memory;
+      ++each.what->holders;
+      *handle = each.what;
       return SUCCESS;
     }
   return INVALID_VALUE;

@@ -19,6 +19,7 @@ WITHOUT = {
     "setmaxnreg": "it needs a limit of registers that a launch names",
     "tensormap": "what it writes is the driver's own form of a map",
     "fence": "fence.proxy.tensormap acquires a map, which is the driver's own form",
+    "multimem": "it needs an address of a multicast object, of which one GPU alone has none",
     "createpolicy": "createpolicy.cvt gives a value that only caches understand",
     "mbarrier": "arrive.noComplete.release.cta is arrive.noComplete with its defaults written out",
 }

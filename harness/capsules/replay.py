@@ -274,6 +274,10 @@ class Gpu:
         steps = words(driver.cuuint32_t, "steps")
         if mode == "tiled":
             made = self.call("cuTensorMapEncodeTiled", *tensor, words(driver.cuuint32_t, "box"), steps, *modes)
+        elif mode == "im2col_wide":
+            pixels = arguments["lower"], arguments["upper"], arguments["channels"], arguments["pixels"]
+            wide = driver.CUtensorMapIm2ColWideMode(arguments["mode"])
+            made = self.call("cuTensorMapEncodeIm2colWide", *tensor, *pixels, steps, modes[0], wide, *modes[1:])
         else:
             pixels = arguments["lower"], arguments["upper"], arguments["channels"], arguments["pixels"]
             made = self.call("cuTensorMapEncodeIm2col", *tensor, *pixels, steps, *modes)

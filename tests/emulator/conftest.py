@@ -32,15 +32,18 @@ class Machine:
 
     def run(
         self, ptx: str, grid=1, block=1, smem_bytes: int = 0, entry: str | None = None, cluster=(1, 1, 1), seed=0,
-        checks=(), **arguments,
+        checks=(), multimem=(), **arguments,
     ):  # fmt: skip
-        """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order."""
+        """Launch the first entry (or `entry`) of a PTX text; `arguments` are its parameters in order. `multimem`: (address,
+        target, bytes) of multimem addresses."""
         text = ptx if ".version" in ptx else self.header + ptx
         program = emulator.load(text, gpu_model=self.gpu_model)
         memory = emulator.Memory()
         for name, value in arguments.items():
             if isinstance(value, np.ndarray):
                 memory.register(value.ctypes.data, value.nbytes, name)
+        for address, target, nbytes in multimem:
+            memory.register_multimem(address, nbytes, "multicast", target)
         shape = [v if isinstance(v, tuple) else (v, 1, 1) for v in (grid, block)]
         params = [v if isinstance(v, bytes) else pack(v) for v in arguments.values()]
         name = entry or next(iter(program.entries))

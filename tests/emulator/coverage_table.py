@@ -111,11 +111,13 @@ def _rule(opcode: str, row: Row) -> str:
     if bounds:
         exact = "ISA; " if row.modifiers & {"rn", "rz"} else ""
         return f"{exact}bound (.approx): " + ", ".join(f"{kind} {text}" for kind, text in bounds.items())
-    if opcode in ("atom", "red") and "async" not in row.modifiers:
+    if (opcode in ("atom", "red") and "async" not in row.modifiers) or (
+        opcode == "multimem" and "red" in row.modifiers
+    ):
         return "ISA; the order of threads is open"
     if opcode == "tcgen05" and "shift" in row.modifiers:
         return f"open: {UNMEASURED.bound}"
-    if not FOURS.isdisjoint(row.modifiers):
+    if opcode == "cvt" and not FOURS.isdisjoint(row.modifiers):
         return f"open: {SHARED_BITS.bound}"
     return {"elect": "open: any lane of the mask", "activemask": "open: how the warp diverged"}.get(opcode, "ISA")
 

@@ -31,7 +31,7 @@ from dsl.lower import sass
 
 OF_OPERANDS = re.compile(
     r"Arguments mismatch|[Vv]ector|address|arguments$|Boolean operation|Predicate output|Unknown symbol|bit limit|"
-    r"requires .target|\.sp modifier required"
+    r"requires .target|\.sp modifier required|'arg scale-inp-d-imm'"
 )
 SHAPES = re.compile(r"m\d+n\d+k\d+")
 TYPES = re.compile(r"pred|[bsuf]\d+(x\d)?|bf16(x2)?|tf32|e\dm\d(x\d)?")

@@ -14,6 +14,7 @@ TARGETS = "sm_90a sm_100 sm_100a sm_103f sm_110a sm_120a".split()
 BOX = "cp.async.bulk.tensor.2d"
 FILL = "mbarrier::complete_tx::bytes"
 ROWS = "[%d1, {%r2, %r3, %r4, %r5, %r6}]"
+PIXEL = "[%d1, {%r2, %r3, %r5, %r6}]"
 CLC = "clusterlaunchcontrol"
 INSTRUCTIONS = f"""
 add.f32x2 %d1, %d1, %d2;
@@ -40,6 +41,18 @@ st.global.v4.b64 [%d1], {{%d1, %d2, %d3, %d4}};
 {BOX}.shared::cluster.global.tile.{FILL}.multicast::cluster.cta_group::1.L2::cache_hint [%r1], [%d1, {{%r2, %r3}}], [%r4], %h1, %d2;
 {BOX}.shared::cta.global.{FILL}.cta_group::2 [%r1], [%d1, {{%r2, %r3}}], [%r4];
 cp.async.bulk.tensor.3d.shared::cluster.global.im2col.{FILL}.cta_group::2 [%r1], [%d1, {{%r2, %r3, %r5}}], [%r4], {{%h1}};
+{BOX.replace("2d", "4d")}.shared::cluster.global.im2col::w.{FILL} [%r1], {PIXEL}, [%r4], {{%h1, %h2}};
+{BOX.replace("2d", "4d")}.shared::cta.global.im2col::w.{FILL} [%r1], {PIXEL}, [%r4], {{%h1, 3}};
+{BOX.replace("2d", "4d")}.shared::cta.global.im2col::w.{FILL}.cta_group::2 [%r1], {PIXEL}, [%r4], {{%h1, 3}};
+{BOX.replace("2d", "4d")}.shared::cta.global.im2col::w.{FILL} [%r1], {PIXEL}, [%r4], {{%h1}};
+{BOX.replace("2d", "4d")}.shared::cta.global.im2col::w.{FILL} [%r1], {PIXEL}, [%r4];
+{BOX}.shared::cta.global.im2col::w.{FILL} [%r1], [%d1, {{%r2, %r3}}], [%r4], {{%h1, %h2}};
+{BOX.replace("2d", "4d")}.shared::cluster.global.im2col::w::128.{FILL}.multicast::cluster [%r1], {PIXEL}, [%r4], {{%h1, %h2}}, %h3;
+{BOX.replace("2d", "4d")}.shared::cta.global.im2col::w::128.{FILL} [%r1], {PIXEL}, [%r4], {{2, 1}};
+{BOX.replace("2d", "4d")}.global.shared::cta.im2col::w.bulk_group {PIXEL}, [%r1], {{%h1, %h2}};
+cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.im2col::w.bulk_group {PIXEL}, [%r1];
+cp.async.bulk.prefetch.tensor.4d.L2.global.im2col::w {PIXEL}, {{%h1, %h2}};
+cp.async.bulk.prefetch.tensor.4d.L2.global.im2col::w::128.L2::cache_hint {PIXEL}, {{%h1, %h2}}, %d2;
 cp.async.bulk.shared::cluster.global.{FILL}.cta_group::2 [%r1], [%d1], 16, [%r4];
 {BOX}.shared::cluster.global.tile::gather4.{FILL} [%r1], {ROWS}, [%r4];
 {BOX}.shared::cta.global.tile::gather4.{FILL} [%r1], {ROWS}, [%r4];

@@ -57,7 +57,7 @@ def _explain(launch, instr: Instr) -> tuple[str, str]:
     where = _where(launch)
     message = f"{_access(launch, instr)} is {where}"
     if freed is None:
-        return message, "give the kernel an address of device memory" if where == _NOWHERE else ""
+        return message, _FIXES.get(where, "")
     message += f"; `{freed.label}` ({freed.size_bytes} bytes) was there and is freed"
     return message, "keep this memory until the kernel has run, if it was meant: a pointer alone does not keep a tensor"
 
@@ -76,6 +76,11 @@ def _trap(launch, instr: Instr) -> tuple[str, str]:
 
 
 _NOWHERE, _FAR_BYTES = "in no memory of the device", 1 << 30
+_MULTIMEM = "a multimem address, which only multimem instructions take"
+_FIXES = {
+    _NOWHERE: "give the kernel an address of device memory",
+    _MULTIMEM: "use the address at which the memory itself is, or `multimem.ld_reduce`, `.st` or `.red`",
+}
 _ACCESSES = (STORE, "write"), (LOAD, "read"), (COPY, "copy"), (UPDATES, "atomic")
 
 
@@ -120,6 +125,8 @@ def _where(launch) -> str:
     if distance < 0:
         return f"{of_bytes(-distance)} before the start of {name}"
     past = distance - allocation.size_bytes
+    if past < 0 and allocation.kind == context.MULTIMEM:
+        return _MULTIMEM
     if past >= 0:
         return f"{of_bytes(past)} past the end of {name}" if past else f"just past the end of {name}"
     if past + ctx.access_bytes > 0:

@@ -356,4 +356,5 @@ def kinds_of(space: str) -> int:
         "shared": context.SHARED,
         "cluster": context.SHARED,
         "local": context.LOCAL,
+        "multicast": context.MULTIMEM,
     }[space]

@@ -14,7 +14,7 @@ A row's text has a word for each operand:
     []         an address in brackets;  [d] of a tensor map, with a coordinate for each dimension
     {4}u32     four values in braces, {x}u32 the number in `.x2` (for tensor memory times the registers of the
                shape), {p}u16 one for each dimension but two
-    {v}1       the number in `.v2` or `.v4`; without them a value, in braces or not
+    {v}1       the number in `.v2`, `.v4` or `.v8`; without them a value, in braces or not
     {mk}2      a thread's part of a matrix of m x k elements, in registers of the kind that such elements have;
                {mh}2  the same of half of its columns
     *          anything: the emitter looks at it
@@ -213,7 +213,7 @@ def _kind(item: Any, bits: int) -> str:
 
 
 def _vector(modifiers: Sequence[str]) -> int:
-    return next((int(each[1:]) for each in modifiers if each in ("v2", "v4")), 1)
+    return next((int(each[1:]) for each in modifiers if each in ("v2", "v4", "v8")), 1)
 
 
 def _coordinates(modifiers: Sequence[str]) -> int:

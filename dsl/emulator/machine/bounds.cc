@@ -5,10 +5,8 @@
 // a misaligned offset rotates its low bits to the top and fails too. PTX ISA 6.4.1, 6.4.2 (addresses, alignment).
 #include "machine/emu.h"
 
-namespace {
-
 // The interval of an allowed kind that holds an address, or an empty one.
-Interval find(const Context *ctx, u64 address, u32 kinds) {
+Interval interval_at(const Context *ctx, u64 address, u32 kinds) {
   u64 low = 0, high = ctx->interval_count;
   while (low < high) {  // rows before `low` start at or below the address, rows from `high` on above it
     u64 middle = (low + high) / 2;
@@ -20,12 +18,14 @@ Interval find(const Context *ctx, u64 address, u32 kinds) {
   return row.kind & kinds && address < row.hi ? row : Interval{};
 }
 
+namespace {
+
 // The part of the interval around an address that the inline test needs.
 struct Elements {
   u64 lo, limit, size;
   u32 log2 = __builtin_ctzll(size) & 63;
   Elements(const Context *ctx, u64 address, u64 size, u32 kinds) : size(size) {
-    Interval row = find(ctx, address, kinds);
+    Interval row = interval_at(ctx, address, kinds);
     lo = (row.lo + size - 1) & -size;
     limit = lo > row.hi ? 0 : (row.hi - lo) >> log2;
   }
@@ -68,7 +68,7 @@ extern "C" {
 // Whether `size` bytes at an address, aligned to `alignment`, are in one allocation; a fault if not.
 bool emu_range(Context *ctx, u64 address, u64 size, u64 alignment, u32 kinds, u32 site, u32 thread) {
   bool crooked = address & (alignment - 1);
-  u64 hi = find(ctx, address, kinds).hi;
+  u64 hi = interval_at(ctx, address, kinds).hi;
   if (!crooked && hi && hi - address >= size) return true;
   emu_fault(ctx, crooked ? MISALIGNED : OUT_OF_BOUNDS, site, thread, address, size, 0);
   return false;

@@ -52,6 +52,9 @@ BAD_FUNCTION, RECURSION = (
     52,
 )  # of a call through a register: it has the address of none; of functions that call themselves: no room
 BAD_FILL = 58  # of st.bulk: its size
+NOT_MULTIMEM = 59  # of a multimem instruction: its address, and how many bytes it touches
+# of im2col::w: its halo, its offset; the halo goes past the end of a row; the first pixel is past it
+BAD_HALO, BAD_OFFSET, HALO_ENDS, PAST_ROW = 61, 62, 63, 69
 BAD_ROWS = 57  # of a copy of four rows: the rows of the map's box
 ASKED_AGAIN, NO_ANSWER = 55, 56  # of clusterlaunchcontrol: after a refusal was seen; of other bytes than an answer
 BAD_TEXTURE, OUTSIDE_SURFACE = 53, 54  # of a handle that is not a texture; of an access with .trap
@@ -74,6 +77,7 @@ COPIED_OUT, SIGNALS = -(1 << 31), 1 << 30
 # The kinds of address intervals, as bits: an access names the kinds it may touch.
 GLOBAL, SHARED, LOCAL, CONST, PARAM = 1, 2, 4, 8, 16
 GENERIC = GLOBAL | SHARED | LOCAL | CONST | PARAM
+MULTIMEM, DISTANCE_SHIFT = 32, 8  # of multimem addresses, with the distance to their memory: families/multimem
 
 # The work of a slot: nothing, a block, a block that only polls memory for now, a block that will not go on, nothing
 # while other blocks of its cluster run.

@@ -53,6 +53,8 @@ void emu_cluster_wake(Context *);
 u32 emu_note_16(Context *, u32 tid, u32 site, u64 address, u32 amount);
 }
 
+Interval interval_at(const Context *, u64 address, u32 kinds);
+
 // An illegal instruction of a thread; 0, which tells its code to stop.
 inline u32 illegal(Context *ctx, u32 tid, u32 site, u64 detail, u64 value = 0, u64 size = 0) {
   emu_fault(ctx, ILLEGAL, site, tid, value, size, detail);

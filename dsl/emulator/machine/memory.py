@@ -21,16 +21,25 @@ _ALIGNMENT_BYTES = 512  # what cudaMalloc gives at least is 256
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """`size_bytes` at host `address`; `kind` is a bit of context.GENERIC."""
+    """`size_bytes` at host `address`; `kind` is a bit of context.GENERIC, or MULTIMEM for addresses that only multimem
+    instructions take: then the memory is at `target`."""
 
     address: int
     size_bytes: int
     label: str
     kind: int = context.GLOBAL
+    target: int = 0
 
     @property
     def end(self) -> int:
         return self.address + self.size_bytes
+
+    @property
+    def row_kind(self) -> int:
+        """Its kind in a row of the interval table, with the distance to its memory."""
+        if self.kind != context.MULTIMEM:
+            return self.kind
+        return (self.target - self.address << context.DISTANCE_SHIFT | self.kind) & (1 << 64) - 1
 
 
 _ADDRESS = operator.attrgetter("address")
@@ -59,9 +68,16 @@ class Memory:
 
     def register(self, address: int, nbytes: int, label: str) -> None:
         """Make `nbytes` at a host address device memory; `label` names it in reports. Balance with unregister."""
-        if nbytes > 0:
-            self._by_address.setdefault(address, []).append(Allocation(address, nbytes, label))
-            self._signature.value += hash((address, nbytes))
+        self._add(Allocation(address, nbytes, label))
+
+    def register_multimem(self, address: int, nbytes: int, label: str, target: int) -> None:
+        """Make addresses multimem addresses of the memory at `target`. Balance with unregister."""
+        self._add(Allocation(address, nbytes, label, context.MULTIMEM, target))
+
+    def _add(self, new: Allocation) -> None:
+        if new.size_bytes > 0:
+            self._by_address.setdefault(new.address, []).append(new)
+            self._signature.value += hash((new.address, new.size_bytes))
 
     def relabel(self, address: int, label: str) -> bool:
         """Call the memory that begins at an address, or was there last, by another name; whether there is some."""
@@ -129,10 +145,10 @@ def interval_table(allocations: list[Allocation], own: Sequence[Allocation] = ()
     for each in sorted([*allocations, *own], key=_ADDRESS):
         if each.address < end:
             rows[-2] = end = max(end, each.end)
-            rows[-1] |= each.kind
+            rows[-1] |= each.row_kind
         else:
             end = each.end
-            rows += (each.address, end, each.kind)
+            rows += (each.address, end, each.row_kind)
     return (ctypes.c_uint64 * len(rows))(*rows)
 
 

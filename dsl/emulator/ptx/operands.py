@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsl.emulator.ptx.syntax import SINK, Addr, Imm, Instr, Not, Pair, Reg, Sym, Vec
-from dsl.emulator.ptx.traits import NO_RESULT, TWO_RESULTS
+from dsl.emulator.ptx.traits import MULTIMEM, NO_RESULT, TWO_RESULTS
 
 LEAVES = ("ret", "exit")
 _SPACES = ("global", "shared", "local", "const", "param")
@@ -54,7 +54,10 @@ def reads(instr: Instr) -> list[Reg]:
 
 
 def space_of(instr: Instr) -> str:
-    """The state space an instruction names; without one, generic. "cluster" is shared::cluster."""
+    """The state space an instruction names; without one, generic. "cluster" is shared::cluster, "multicast"
+    the space of multimem addresses."""
+    if instr.traits & MULTIMEM:
+        return "multicast"
     for modifier in instr.mods:
         if modifier == "shared::cluster":
             return "cluster"

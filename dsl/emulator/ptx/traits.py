@@ -29,6 +29,7 @@ STORE = 1 << 12  # registers of the thread to memory
 TILE_LOAD = 1 << 13  # memory to registers of the warp
 TILE_STORE = 1 << 14  # registers of the warp to memory
 ANYWHERE = 1 << 32  # the same, of memory that need not be shared
+MULTIMEM = 1 << 35  # its addresses are multimem addresses
 TENSOR = 1 << 34  # its addresses are of tensor memory; it may read shared memory too
 ATOMIC = 1 << 15  # changes memory and returns the value before
 REDUCTION = 1 << 16  # changes memory and returns nothing

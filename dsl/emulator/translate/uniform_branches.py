@@ -136,7 +136,7 @@ class Forms:
     def place(self, operand: Addr, space: str) -> tuple[Linear, int] | None:
         """The form of the base of an address, and its width; None where threads differ freely."""
         base = operand.base
-        if space == "local":
+        if space in ("local", "multicast"):
             return None
         if isinstance(base, Reg):
             form = self.form(base)

@@ -8,8 +8,9 @@ A recording is a folder: `launches.jsonl`, a line a launch, and files of bytes n
     regions     {id: {"size_bytes", "residue", "label"}}: the memory a launch can reach; the residue is modulo 4096
     writes      {id: [row, ...]}: what the host wrote since the last launch, all of it where a region is new
     pointers    [[region, offset, region, offset in it], ...]: pointers stored in memory
-    tensor_maps [{"param": index or "region": id, "at", "mode": "tiled" or "im2col", "arguments": {...}}, ...]: maps for
-                TMA, whose bytes are the driver's own: a GPU's driver makes them again from these arguments
+    tensor_maps [{"param": index or "region": id, "at", "mode": "tiled", "im2col" or "im2col_wide",
+                "arguments": {...}}, ...]: maps for TMA, whose bytes are the driver's own: a GPU's driver makes them
+                again from these arguments
     predicted   {id: [row, ...]}: what the kernel changed; absent where it did not end
 
 and a row is {"at", "size"} with "fill" (one byte's value), or "bytes" (a file), and where not all bytes of it were
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsl.emulator.families.tensor_map.tensor_map import ALIGNMENT_BYTES, BYTES as MAP_BYTES, Tiled, decode
+from dsl.emulator.families.tensor_map.tensor_map import ALIGNMENT_BYTES, BYTES as MAP_BYTES, MAP_MODES, decode
 from dsl.launch.devices.emulated import Emulated
 from dsl.launch.devices.protocol import DeviceError, Launch
 from dsl.lower.ptx_identity import without_folders
@@ -201,7 +202,7 @@ def tensor_map(form: bytes) -> dict | None:
     if arguments is None:
         return None
     fields = {name: value for name, value in dataclasses.asdict(arguments).items() if name != "address"}
-    return {"mode": "tiled" if isinstance(arguments, Tiled) else "im2col", "arguments": fields}
+    return {"mode": MAP_MODES[type(arguments)], "arguments": fields}
 
 
 def _maps_of_params(params: Sequence[bytes], memory: Regions) -> Iterator[dict]:

@@ -110,6 +110,14 @@ class Answers:
             box, steps = reader.take(f"{rank}I"), reader.take(f"{rank}I")
             interleave, swizzle, promotion, fill = reader.take("4I")
             form = tensor_map.Tiled(dtype, address, extents, strides, box, steps, interleave, swizzle, fill, promotion)
+        elif kind == 2:
+            lower, upper, channels, pixels = reader.take("iiII")
+            steps = reader.take(f"{rank}I")
+            mode, interleave, swizzle, promotion, fill = reader.take("5I")
+            form = tensor_map.Wide(
+                dtype, address, extents, strides, lower, upper, channels, pixels, steps, interleave, mode, swizzle,
+                fill, promotion,
+            )  # fmt: skip
         else:
             lower, upper = reader.take(f"{rank - 2}i"), reader.take(f"{rank - 2}i")
             channels, pixels = reader.take("2I")

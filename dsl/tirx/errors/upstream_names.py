@@ -38,8 +38,8 @@ add_f32 add_f32x2 add_f64 add_rn_f32_bf16 atom_scalar clc_query_cancel clc_try_c
 cp_async cp_async_bulk_g2s_cluster cp_async_bulk_g2s_cta cp_async_bulk_s2g cp_async_bulk_s2s_cluster fabric
 fetch_register fma_f32 fma_f32x2 fma_f64 fns_b32 ld_acquire ld_global_acquire ld_global_nc ld_mmio ld_relaxed
 ld_volatile ldg32
-ldmatrix_legacy map_shared_rank mbarrier_test_wait_parity mul_f32 mul_f32x2 mul_f64 multimem_cp multimem_ld_reduce
-multimem_red multimem_red_async multimem_st multimem_st_async prefetch_tensormap red_scalar reduce3_max_f32
+ldmatrix_legacy map_shared_rank mbarrier_test_wait_parity mul_f32 mul_f32x2 mul_f64 multimem_cp
+multimem_red_async multimem_st_async prefetch_tensormap red_scalar reduce3_max_f32
 reduce3_min_f32 spcompress spdecompress st_bulk st_mmio st_relaxed st_release st_volatile sub_f32 sub_f32x2 sub_f64
 tcgen05
 """.split()

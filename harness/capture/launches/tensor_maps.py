@@ -11,7 +11,7 @@ from typing import Any
 from harness.capture.launches.allocations import Allocations
 
 NBYTES = 128
-_ENCODERS = ("cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col")
+_ENCODERS = ("cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide")
 _ADDRESS = 2  # the place of the address among the arguments of an encoder
 MOST_KEPT = 4096
 

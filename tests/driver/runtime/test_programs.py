@@ -18,7 +18,7 @@ QUICK = {"errors", "graphs", "launch", "managed", "symbols"}  # that run every t
 # These run under all checks too, in other orders.
 CHECKED = {
     "atomics_std", "between_blocks", "callbacks", "clusters", "conditions", "cub_block", "events_time", "formats",
-    "globals", "graph_memory", "half_exact", "heap", "integers", "math_bounds", "phases", "pools", "ptx_inline",
+    "globals", "graph_memory", "half_exact", "heap", "integers", "math_bounds", "multicast", "phases", "pools", "ptx_inline",
     "stages", "std_library", "tiles", "tiny_floats", "unified", "video_simd", "virtual_memory", "wmma_shapes", "written",
 }  # fmt: skip
 
@@ -63,6 +63,17 @@ def test_program(name, tmp_path):
 def test_no_finding_in_a_right_program(name, seed, tmp_path):
     done = run(built(name, tmp_path), GPU_REPRO_CHECK="all", GPU_REPRO_SEED=seed)
     assert (done.returncode, done.stdout.splitlines()[-1:], done.stderr) == (0, ["right"], "")
+
+
+@pytest.mark.slow
+def test_multicast_objects_that_are_refused_are_named(tmp_path):
+    done = run(built("multicast", tmp_path), "refusals")
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["right"]), done.stdout + done.stderr
+    assert (
+        "memory is bound to a multicast object before cuMulticastAddDevice: CUDA waits here for the device"
+        in done.stderr
+    )
+    assert "cuMulticastCreate for several devices: there is one" in done.stderr
 
 
 @pytest.mark.slow

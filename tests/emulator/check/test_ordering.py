@@ -26,6 +26,8 @@ ORDER_WORDS |= {"wait", "launch_dependents"}
 NO_ORDER = {
     "a type": {*TYPE_BITS, "tf32", "b1", "b1024"},
     "how many elements": {"v2", "v4", "v8"},
+    "which memory": {"ld_reduce", "st"},
+    "the precision of a sum over devices, of which there is one": {"acc::f16", "acc::f32"},
     "a cache": set("ca cg cs lu cv wb wt L2".split()),
     "what is computed": {*"add min max inc dec exch cas popc noftz satfinite abs NaN".split(), *LOGIC.split("/")},
     "what lanes get": set("up down bfly idx all any uni ballot".split()),
@@ -33,7 +35,16 @@ NO_ORDER = {
     "an access without an order, as one that names none": {"weak"},
     "a reduction is a copy to the order": {"reduce"},
     "a box of a tensor is bytes to the order": {
-        *("tensor", "tile", "im2col", "im2col_no_offs", "tile::gather4", "tile::scatter4")
+        *(
+            "tensor",
+            "tile",
+            "im2col",
+            "im2col::w",
+            "im2col::w::128",
+            "im2col_no_offs",
+            "tile::gather4",
+            "tile::scatter4",
+        )
     },
     "how many arrivals, how many bytes, which phase": {"noComplete", "expect_tx", "parity"},
     "which field of a tensor map": set(

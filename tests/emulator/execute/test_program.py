@@ -72,11 +72,11 @@ SOME_REFUSED = (
     HEADER
     + """.file 1 "kernel.py"
 .func helper() { .loc 1 30 3
-  multimem.st.global.u32 [0], 0; ret; }
+  suq.width.b32 [0], 0; ret; }
 .func outer() { call helper, (); ret; }
 .func unused() { frobnicate.u32; ret; }
 .visible .entry direct() { .loc 1 9 4
-  multimem.red.global.add.f32 [0], 0f00000000; ret; }
+  txq.width.b32 [0], 0; ret; }
 .visible .entry calls() { call outer, (); ret; }
 """
     + STORES_7.removeprefix(HEADER).replace('.file 1 "kernel.py"', "")
@@ -94,8 +94,8 @@ def run(program: emulator.Program, entry: str) -> int:
 
 @pytest.mark.parametrize("from_object", [False, True])
 @pytest.mark.parametrize("entry, place, opcode, ptx_line", [
-    ("direct", "kernel.py:9:4", "multimem.red.global.add.f32", 10),
-    ("calls", "kernel.py:30:3", "multimem.st.global.u32", 6),
+    ("direct", "kernel.py:9:4", "txq.width.b32", 10),
+    ("calls", "kernel.py:30:3", "suq.width.b32", 6),
 ])  # fmt: skip
 def test_an_instruction_that_is_not_supported_refuses_its_entry_alone(from_object, entry, place, opcode, ptx_line):
     program = emulator.load(SOME_REFUSED)

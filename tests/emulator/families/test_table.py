@@ -27,7 +27,7 @@ REFUSED = [
     "suq.width.b32", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
     "mbarrier.frobnicate.shared.b64",
     "wgmma.mma_async.sync.aligned.m64n8k64.s32.b1.b1.xor.popc", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "frobnicate.u32",
-    "add.banana.s32", "multimem.ld_reduce.relaxed.sys.global.add.f32", "barrier.cluster.sync",
+    "add.banana.s32", "txq.width.b32", "barrier.cluster.sync",
 ]  # fmt: skip
 
 
@@ -43,14 +43,14 @@ def test_an_instruction_without_a_row_is_refused_when_used(name):
 def test_the_text_of_a_refusal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "k.py").write_text("\n\n    cute.gemm(mma, a, b, c)\n")
-    text = HEAD + '.file 1 "k.py"\n.visible .entry k() { .reg .b32 %r<3>;\n.loc 1 3 5\nmultimem.st %r1, %r2;\nret; }'
+    text = HEAD + '.file 1 "k.py"\n.visible .entry k() { .reg .b32 %r<3>;\n.loc 1 3 5\nistypep.texref %r1, %r2;\nret; }'
     with pytest.raises(emulator.Unsupported) as caught:
         use(text)
     assert str(caught.value) == "\n".join([
-        "k.py:3:5: UNSUPPORTED_PTX `multimem.st`: the emulator does not support this instruction",
+        "k.py:3:5: UNSUPPORTED_PTX `istypep.texref`: the emulator does not support this instruction",
         "    cute.gemm(mma, a, b, c)",
         "    ^",
-        "    PTX line 7: multimem.st %r1, %r2;",
+        "    PTX line 7: istypep.texref %r1, %r2;",
         "fix: run this program on a GPU, or use an instruction the emulator has",
     ])  # fmt: skip
 

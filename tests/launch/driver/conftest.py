@@ -25,12 +25,12 @@ def code(result):
 
 @pytest.fixture
 def program(tmp_path):
-    """`program(body)`: what a program with this body prints, its errors after it."""
+    """`program(body)`: what a program with this body prints, its errors after it; on an H100, or on `gpu_model`."""
 
-    def run(body: str, head: str = HEAD) -> str:
+    def run(body: str, head: str = HEAD, gpu_model: str = "h100") -> str:
         path = tmp_path / "program.py"
         path.write_text(head + textwrap.dedent(body))
-        done = fork_server.run(["-m", "dsl", "--device", "emulator", str(path)], warm="dsl")
+        done = fork_server.run(["-m", "dsl", "--device", "emulator", "--gpu-model", gpu_model, str(path)], warm="dsl")
         return done.stdout + done.stderr
 
     return run

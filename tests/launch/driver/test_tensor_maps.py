@@ -81,3 +81,30 @@ def test_im2col_maps(program):
     assert text.startswith("True INVALID_VALUE INVALID_VALUE\n")
     assert "pixels of a column must be 1 to 1024, got 1025" in text
     assert "the lower corner of the box must be -128 to 127, got -129" in text
+
+
+WIDE = """
+def wide(lower=-1, upper=-1, count=16, mode="W", swizzle="64B"):
+    return d.cuTensorMapEncodeIm2colWide(
+        T.CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, int(a), [d.cuuint64_t(e) for e in (8, 6, 5, 2)],
+        [d.cuuint64_t(s) for s in (16, 96, 480)], lower, upper, 8, count, [d.cuuint32_t(1)] * 4,
+        I.CU_TENSOR_MAP_INTERLEAVE_NONE, getattr(d.CUtensorMapIm2ColWideMode, "CU_TENSOR_MAP_IM2COL_WIDE_MODE_" + mode),
+        getattr(S, "CU_TENSOR_MAP_SWIZZLE_" + swizzle), L.CU_TENSOR_MAP_L2_PROMOTION_NONE,
+        F.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+"""
+
+
+def test_wide_im2col_maps(program):
+    text = program(
+        TILED
+        + WIDE
+        + "from dsl.emulator.families.tensor_map.tensor_map import Wide, decode\n"
+        + "for made in (good(wide()), good(wide(mode='W128', count=0, lower=-300))):\n"
+        + "    found = decode(b''.join(int(each).to_bytes(8, 'little') for each in made.opaque))\n"
+        + "    print(type(found).__name__, found.address == int(a), found.lower, found.upper, found.pixels, found.mode)\n"
+        + "print(code(wide(count=1025)), code(wide(swizzle='NONE')))\n",
+        gpu_model="b200",
+    )
+    assert text.startswith("Wide True -1 -1 16 0\nWide True -300 -1 128 1\nINVALID_VALUE INVALID_VALUE\n"), text
+    assert "a wide im2col map has a swizzle of mode 2, 3 or 4, got 0" in text
+    assert "a wide im2col map needs compute capability 10.0" in program(TILED + WIDE + "print(code(wide()))\n")

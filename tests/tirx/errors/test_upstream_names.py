@@ -109,7 +109,7 @@ def test_missing_names_are_refused_by_name():
         ("T.TileLayout", T),
         ("T.cuda.grid_sync", cuda),
         ("T.ptx.tcgen05", ptx),
-        ("T.ptx.multimem_red", ptx),
+        ("T.ptx.multimem_cp", ptx),
         ("T.ptx.mbarrier.try_wait_acquire_cluster", ptx.mbarrier),
     ):
         with pytest.raises(UnsupportedName, match=rf"{spelt} is not part of this compiler yet"):

@@ -87,7 +87,7 @@ bool visit_global(const BulkEntry &one, Visit visit, void *data) {
 
 u32 transaction_bytes(const BulkEntry &one) {
   bool is_box = (one.kind & ((1 << REDUCTION_SHIFT) - 1)) == bulk::BOX_IN;
-  return is_box ? box_transaction_bytes(*(const TensorMap *)one.map) : one.size;
+  return is_box ? box_transaction_bytes(*(const TensorMap *)one.map, one.size) : one.size;
 }
 
 // One copy happens, or an asynchronous store.
@@ -245,18 +245,19 @@ u32 emu_bulk_box(Context *ctx, u32 tid, u32 site, u32 kind, u64 smem, u64 addres
     if (!is_reduction(whole)) return illegal(ctx, tid, site, BAD_REDUCTION, whole);
     kind |= map.type() << REDUCTION_SHIFT;
   }
-  if (!check_start(ctx, map, coords, site, tid)) return 0;
+  if (!check_start(ctx, map, coords, site, tid) || !check_halo(ctx, map, coords, site, tid)) return 0;
+  const u32 size = box_bytes(map, coords);
   auto start = [&](u64 target, u64 signal) {
     for (u32 row = 0; row < count; ++row) {
       if (count > 1) given[1] = rows[row], given[2] = given[3] = given[4] = 0;
       if (!check_range(ctx, map, coords, site, tid)) return false;
-      BulkEntry &entry = add(ctx, tid, kind, box_bytes(map), target + row * box_bytes(map), address, signal);
+      BulkEntry &entry = add(ctx, tid, kind, size, target + row * size, address, signal);
       __builtin_memcpy(entry.coords, given, sizeof given);
       __builtin_memcpy(entry.map, &map, sizeof entry.map);
     }
     return true;
   };
-  if (!Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, box_room(map, count), 128, start)) return 0;
+  if (!Starter{ctx, tid, site, kind}.for_targets(smem, barrier, mask, box_room(map, size, count), 128, start)) return 0;
   for (u32 row = 0; is_checked(ctx) && row < count; ++row)
     if (!check_global(ctx, site, count - 1 - row)) return 0;
   return 1;

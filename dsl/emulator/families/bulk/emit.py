@@ -12,6 +12,12 @@ from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Addr
 
 _ROWS = frozenset({"tile::gather4", "tile::scatter4"})
+_MODES = {
+    "im2col": tensor_map.PIXELS,
+    "im2col_no_offs": tensor_map.PIXELS,
+    "im2col::w": tensor_map.WIDE,
+    "im2col::w::128": tensor_map.WIDE_128,
+}
 _SHARED = ("shared::cluster", "shared::cta", "shared")
 
 
@@ -62,11 +68,11 @@ def copy_box(body, instr):
 
 
 def copy_pixels(body, instr):
-    """cp.async.bulk.tensor.Nd in im2col mode: inwards {offsets} of W, H and D follow the mbarrier, outwards there are
-    none."""
+    """cp.async.bulk.tensor.Nd in an im2col mode: inwards {offsets} of W, H and D follow the mbarrier, or {halo, offset}
+    along W; outwards there are none."""
     barrier_and_offsets = instr.operands[2:]
     offsets = ["0", "0", "0"]
-    if "im2col" in instr.mods:
+    if "im2col_no_offs" not in instr.mods:
         numbers = barrier_and_offsets.pop(1)
         offsets = [_unsigned_16(body, item) for item in numbers.items] + offsets[len(numbers.items) :]
     _box(body, instr, offsets, barrier_and_offsets)
@@ -120,10 +126,11 @@ def _box(body, instr, offsets: list[str] | None = None, rest: list | None = None
     tell(body, instr, context.ORDER_MAP_USED, body.address(Addr(place.base, place.offset)))
     kind = (bulk.BOX_IN if inwards else bulk.BOX_OUT) | reduction
     where = f"i32 {body.threads['linear']}, i32 {body.site(instr)}, i32 {kind}"
-    form = f"i32 {rank | (tensor_map.PIXELS if offsets else 0) | (tensor_map.ROWS if rows > 1 else 0)}"
+    mode = next((each for name, each in _MODES.items() if name in instr.mods), 0)
+    form = f"i32 {rank | mode | (tensor_map.ROWS if rows > 1 else 0)}"
     body.stop_unless(body.op(f"call i32 @emu_bulk_box(ptr %ctx, {where}, {addresses}, {form}, {numbers})"))
     form = body.address(Addr(place.base, place.offset))
-    nbytes = body.mul(body.op(f"call i32 @emu_box_bytes(i64 {form})"), rows)
+    nbytes = body.mul(body.op(f"call i32 @emu_box_bytes(i64 {form}, i32 {coordinates[5]})"), rows)
     _begins(body, instr, smem, nbytes, inwards, barrier, mask)
 
 

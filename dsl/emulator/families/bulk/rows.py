@@ -39,6 +39,7 @@ _row(
 )
 _RANK = "1d/2d/3d/4d/5d"
 _PIXELS = "3d/4d/5d"
+_PIXEL_OFFSETS = "{p}u16@im2col {2}u16@im2col::w {2}u16@im2col::w::128"
 _row(
     "cp",
     "9.7.9.27.1.2",
@@ -63,11 +64,13 @@ _row(
     with_start(
         f"^async ^bulk ^tensor {_PIXELS}",
         f"shared::cluster/shared::cta@:8.6 >global im2col {_FILL_BOX}",
+        f"shared::cluster@100f,110f/shared::cta >global im2col::w@100:8.6 {_FILL_BOX}",
+        f"shared::cluster/shared::cta >global im2col::w::128@100f,110f:8.6 {_FILL_BOX}",
         f"global >shared::cta im2col_no_offs {_DONE}",
     ),
     bulk.copy_pixels,
     meets=True,
-    operands=f"{_BARRIER} [d] [] {{p}}u16@im2col u16@multicast::cluster {_HINT}",
+    operands=f"{_BARRIER} [d] [] {_PIXEL_OFFSETS} u16@multicast::cluster {_HINT}",
     traits=COPY | BULK,
 )
 _row(
@@ -111,10 +114,11 @@ _row(
     (
         f"^async ^bulk ^prefetch ^tensor {_RANK} L2 global ?tile ?{HINT} @90:8.0",
         f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col ?{HINT} @90:8.0",
+        f"^async ^bulk ^prefetch ^tensor {_PIXELS} L2 global im2col::w/im2col::w::128 ?{HINT} @100f,110f:8.6",
         f"^async ^bulk ^prefetch ^tensor 2d L2 global tile::gather4 ?{HINT} @100f,110f:8.6",
     ),
     bulk.prefetch,
-    operands=f"[d] {{p}}u16@im2col {_HINT}",
+    operands=f"[d] {_PIXEL_OFFSETS} {_HINT}",
     traits=COPY,
 )
 _row(

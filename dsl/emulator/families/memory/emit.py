@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsl.emulator.check.ordering import ACQUIRES, GLOBAL, RELEASES, SHARED, STRONG, of
 from dsl.emulator.families.cluster import emit as cluster
 from dsl.emulator.families.memory.addresses import of_param, window
+from dsl.emulator.families.multimem import emit as multimem
 from dsl.emulator.families.tensor_map.emit import tell
 from dsl.emulator.ir.body import CACHED_SITES, kinds_of
 from dsl.emulator.machine import context
@@ -31,7 +32,7 @@ def _host_address(body, instr, operand: Addr, space: str, size_bytes: int) -> st
     in_register = isinstance(operand.base, Reg)
     base = (body.read_reg(operand.base), operand.offset) if in_register else address
     access = base, space, size_bytes
-    if space == "cluster":  # each time: the other block may have ended
+    if space in ("cluster", "multicast"):  # each time: the other block may have ended; the memory is elsewhere
         return checked(body, instr, address, space, size_bytes)
     if access in body.checked:
         if space in ("shared", "local"):
@@ -47,6 +48,8 @@ def checked(body, instr, address: str, space: str, size_bytes: int) -> str:
     site = body.site(instr)
     if space == "cluster":
         return cluster.checked(body, address, size_bytes, site)
+    if space == "multicast":
+        return multimem.checked(body, address, size_bytes, site)
     if space in ("shared", "local"):
         return _checked_window(body, address, space, size_bytes, site)
     shift = size_bytes.bit_length() - 1
@@ -162,7 +165,7 @@ def _is_entry_param(body, operand: Addr) -> bool:
     return body.frame.params[operand.base.name][0].startswith("%param")
 
 
-SHARED_BY_BLOCKS = ("global", "generic")
+SHARED_BY_BLOCKS = ("global", "generic", "multicast")
 
 
 def _strength(instr, bits: int) -> tuple[str, str]:

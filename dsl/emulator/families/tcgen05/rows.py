@@ -59,7 +59,15 @@ _SCALED = [
     "kind::mxf8f6f4 block_scale scale_vec::1X @100a,103a,110a",
     "kind::mxf4 block_scale scale_vec::2X @100a,103a,110a",
     "kind::mxf4nvf4 block_scale scale_vec::2X/scale_vec::4X @100a,103a,110a:8.7",
-    "kind::mxf8f6f4/kind::mxf4 block_scale ?block32@:8.8 @100f,110f",
+    "kind::mxf8f6f4 block_scale ?block32@:8.8 @100f,110f",
+]
+_SPARSE_SCALED = [
+    *_SCALED,
+    "kind::mxf4 block_scale ?block32@:8.8 @100a,103a,110a",
+    "kind::mxf4nvf4 block_scale block16/block32 @100a,103a,110a:8.8",
+]
+_SCALED += [
+    "kind::mxf4 block_scale ?block32@:8.8 @100f,110f",
     "kind::mxf4nvf4 block_scale block16/block32 @100f,110f:8.8",
 ]
 for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
@@ -81,7 +89,7 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
         tcgen05.commit, operands="[] u16", traits=CLUSTER,
     )  # fmt: skip
     for _kinds, _last in (("kind::f16/kind::tf32", "n=0..15?"), ("kind::f8f6f4/kind::i8@100a,110a", "")):
-        for _section, _sparse, _metadata in (("9.7.16.10.9.1", "", ""), ("9.7.16.10.9.2", "^sp", "[]")):
+        for _section, _sparse, _metadata in (("9.7.16.10.9.1", "", ""), ("9.7.16.10.9.2", "sp", "[]")):
             _lists = [
                 f"[] {_a} u64 {_metadata} u32 {_mask} pred {_last}"
                 for _a in ("u64", "[]")
@@ -93,10 +101,14 @@ for _group, _lanes, _traits in ((_ALONE, 4, 0), (_PAIR, 8, CLUSTER)):
                     "tcgen05", _section, f"{_form} {_more}",
                     tcgen05.multiply, operands=" | ".join(_some), traits=_traits | TENSOR,
                 )  # fmt: skip
-    _row(
-        "tcgen05", "9.7.16.10.9.1", [f"^mma {_group} {_each} {_COLLECTOR}" for _each in _SCALED],
-        tcgen05.multiply, operands="[] u64 u64 u32 [] [] pred | [] [] u64 u32 [] [] pred", traits=_traits | TENSOR,
-    )  # fmt: skip
+    for _section, _sparse, _metadata, _some in (
+        ("9.7.16.10.9.1", "", "", _SCALED), ("9.7.16.10.9.2", "sp", "[]", _SPARSE_SCALED)
+    ):  # fmt: skip
+        _lists = [f"[] {_a} u64 {_metadata} u32 [] [] pred" for _a in ("u64", "[]")]
+        _row(
+            "tcgen05", _section, [f"^mma {_sparse} {_group} {_each} {_COLLECTOR}" for _each in _some],
+            tcgen05.multiply, operands=" | ".join(_lists), traits=_traits | TENSOR,
+        )  # fmt: skip
 _BUFFERS = "/".join(f"collector::b{_i}::{_use}" for _i in range(4) for _use in ("fill", "use", "lastuse", "discard"))
 for _section, _sparse, _metadata in (("9.7.16.10.9.3", "", ""), ("9.7.16.10.9.4", "sp", "[]")):
     _row(

@@ -137,7 +137,7 @@ struct Product {
     if (scaled && !is_scale(4)) return 4;
     if (scaled && !is_scale(29)) return 29;
     if (scaled && !is_scale_type()) return 23;
-    if (scaled && field(31, 1) && !(packed && op.form & TAKES_96)) return 31;
+    if (scaled && field(31, 1) && (sparse || !(packed && op.form & TAKES_96))) return 31;
     if (!is_width()) return 17;
     if (!scaled && (field(23, 1) || field(29, 1))) return field(23, 1) ? 23 : 29;
     if (!is_shape()) return scaled ? 27 : 24;
@@ -219,9 +219,9 @@ void read_a(const Product &p, const Context *block, u32 part, u8 *out) {
     __builtin_memcpy(out + row * p.bytes, cells_of(block, p.lane(row, first), p.a.column()), p.bytes);
 }
 
-// The metadata of a row of A: four bits for each chunk of two (tf32) or four columns. Elements of 8 bits have two words
-// in the lane of their row. Wider ones have half a word in each of two lanes: a word is of a row and of that eight rows
-// further. PTX ISA 9.7.16.10.8.4, and `tmem_e_frg` of CuTe.
+// The metadata of a row of A: four bits for each chunk of two (tf32) or four columns, of four pairs of columns of
+// e2m1x2. Elements of 8 bits and such pairs have two words in the lane of their row. Wider ones have half a word in
+// each of two lanes: a word is of a row and of that eight rows further. PTX ISA 9.7.16.10.8.4; `tmem_e_frg` of CuTe.
 u64 metadata_of(const Product &p, const Context *block, u32 row, u32 part) {
   const u32 first = part * p.lanes_a_part, column = p.metadata.column();
   u64 bits = 0;
@@ -245,7 +245,12 @@ bool read_columns(const Product &p, const Context *block, u32 part, u8 *out) {
       if (!((is_tf32 ? OF_TF32 : LEGAL) >> code & 1))
         return illegal(p.ctx, p.op.thread, p.op.site, BAD_METADATA, code, row);
       if (is_tf32) *out++ = 2 * chunk + (code >> 1 & 1);
-      else *out++ = 4 * chunk + (code & 3), *out++ = 4 * chunk + (code >> 2);
+      else
+        for (u32 i = 0; i < 2; ++i) {
+          const u32 column = 4 * chunk + (code >> 2 * i & 3);
+          if (p.packed) *out++ = 2 * column, *out++ = 2 * column + 1;
+          else *out++ = column;
+        }
     }
   }
   return true;
@@ -292,7 +297,7 @@ template <class Move> void each_part_of_d(const Product &p, u32 c, float *plane,
 // One block's rows of D, in parts of the columns where A has a copy for each.
 void multiply_rows(const Product &p, const Context *block, const u8 *raw_b, bool is_half, float *d) {
   alignas(64) u8 raw_a[MOST_ROWS * LONG_ROW_BYTES];
-  u8 scales_a[MOST_ROWS * MOST_SCALES], scales_b[MOST_COLUMNS * MOST_SCALES], columns[MOST_ROWS * ROW_BYTES];
+  u8 scales_a[MOST_ROWS * MOST_SCALES], scales_b[MOST_COLUMNS * MOST_SCALES], columns[MOST_ROWS * 2 * ROW_BYTES];
   const u32 parts = p.in_tensor_memory || p.sparse ? p.parts : 1, width = p.n / parts;
   if (p.scaled) read_scales_of_a(p, block, scales_a), read_scales_of_b(p, block, scales_b);
   for (u32 part = 0; part < parts; ++part) {

@@ -254,7 +254,7 @@ _FIELDS = {
     24: "bits 24-28, M / 16, is not a height of this kind and cta_group",
     27: "bits 27-28, M / 128, is not a height of this kind and cta_group",
     29: "bits 29-30, the first byte of A's scales, are none of the kind",
-    31: "bit 31, that K is 96, is for kinds `mxf4` and `mxf4nvf4` of sm_103a",
+    31: "bit 31, that K is 96, is for kinds `mxf4` and `mxf4nvf4` of sm_103a, without `.sp`",
 }
 
 

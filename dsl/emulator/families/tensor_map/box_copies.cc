@@ -110,6 +110,68 @@ bool walk_pixels(const Walk &walk) {
   return true;
 }
 
+// The pixels of a wide map: along W from the first on, in a box from the lower corner to the last pixel plus the upper
+// corner, all moved by the offset; then along W in the next image. PTX ISA 5.5.5.
+struct WidePixel {
+  const TensorMap &map;
+  i64 offset, w, image;
+  WidePixel(const TensorMap &map, const i32 *coords)
+      : map(map),
+        offset((u32)coords[DIMENSIONS + 1]),
+        w(coords[1] + (i64)(u32)coords[DIMENSIONS + 1]),
+        image(coords[map.last_dimension()]) {}
+  bool is_past_row() const { return w > map.last[1] + map.corner(1, true) + offset; }
+  void step_in_row() { w += map.element_step(1); }
+  void step() {
+    step_in_row();
+    if (is_past_row()) w = map.corner(1, false) + offset, ++image;
+  }
+};
+
+// Where a pixel of a column is, if the tensor has it.
+struct Place {
+  bool inside = true;
+  u64 source;
+  Place(const WidePixel &pixel, const i32 *coords) : source(pixel.map.address) {
+    const TensorMap &map = pixel.map;
+    for (u32 i = 1; i <= map.last_dimension(); ++i) {
+      u64 position = i == 1 ? pixel.w : i == map.last_dimension() ? pixel.image : coords[i];
+      inside &= position <= map.last[i];
+      source += position * map.stride_bytes(i);
+    }
+  }
+};
+
+// `each(pixel, is_halo)` for the pixels that a wide map's copy has, in the order of shared memory: after each group
+// those of the halo, which go on from its last one. The next group goes on there too.
+template <class Each> bool for_wide_pixels(const TensorMap &map, const i32 *coords, Each each) {
+  WidePixel pixel(map, coords);
+  for (i64 number = 0; number < map.pixels();) {
+    if (!each(pixel, false)) return false;
+    pixel.step();
+    if (++number % map.group_pixels()) continue;
+    WidePixel halo = pixel;
+    for (u32 i = 0; i < (u32)coords[DIMENSIONS]; ++i, halo.step())
+      if (!each(halo, true)) return false;
+  }
+  return true;
+}
+
+bool walk_wide_pixels(const Walk &walk) {
+  const TensorMap &map = walk.map;
+  const i64 row_bytes = map.row_bytes(), start = map.bytes_of(walk.coords[0]);
+  i64 number = 0;
+  return for_wide_pixels(map, walk.coords, [&](const WidePixel &pixel, bool) {
+    const Place place(pixel, walk.coords);
+    if (!walk.visit) walk.move_row(walk.smem + number++ * row_bytes, place.source, start, row_bytes, place.inside);
+    else if (place.inside) {
+      i64 low = max<i64>(start, 0), high = min(start + map.global_row_bytes(), map.channel_bytes());
+      if (low < high && !walk.visits(place.source + low, high - low)) return false;
+    }
+    return true;
+  });
+}
+
 // Walk over the slices of the pixels of a box of an interleaved tensor: NC/8HWC8 and its like. PTX ISA 5.5.6; CUDA
 // driver API, cuTensorMapEncodeTiled.
 //
@@ -121,7 +183,7 @@ bool walk_slices(const Walk &walk) {
   const TensorMap &map = walk.map;
   const i64 unit = map.slice_bytes(), end = map.channel_bytes(), batch = map.rank() - 1;
   const i64 slice_stride = batch < 2 ? 0 : map.stride_bytes(batch - 1) * ((i64)map.last[batch - 1] + 1);
-  for (i64 number = 0; number < box_bytes(map) / unit; ++number) {
+  for (i64 number = 0; number < box_bytes(map, walk.coords) / unit; ++number) {
     i64 rest = number, at = map.bytes_of(walk.coords[0]);  // its first byte among the bytes of all channels
     u64 source = map.address;
     bool inside = true;
@@ -169,6 +231,7 @@ bool walk_rows(const Walk &walk) {
 }
 
 bool walk_box(const Walk &walk) {
+  if (walk.map.is_wide()) return walk_wide_pixels(walk);
   return walk.map.is_im2col() ? walk_pixels(walk) : walk.map.interleave() ? walk_slices(walk) : walk_rows(walk);
 }
 
@@ -213,18 +276,22 @@ u32 rank_of(const TensorMap &map, u32 mode) {
 
 }  // namespace
 
-u32 box_bytes(const TensorMap &map) {
+u32 box_bytes(const TensorMap &map, const i32 *coords) {
+  if (map.is_wide()) {
+    u32 halo = coords[DIMENSIONS];
+    return map.row_bytes() * (map.pixels() + map.pixels() / map.group_pixels() * halo);
+  }
   if (map.is_im2col()) return map.row_bytes() * map.pixels();
   i64 total = map.slices() * (map.interleave() ? map.slice_bytes() : map.row_bytes());
   for (u32 i = 1; i < DIMENSIONS; ++i) total *= map.box_count(i);
   return total;
 }
 
-u32 box_transaction_bytes(const TensorMap &map) { return box_bytes(map) / CHUNK_BYTES * map.chunk_bytes(); }
+u32 box_transaction_bytes(const TensorMap &map, u32 size) { return size / CHUNK_BYTES * map.chunk_bytes(); }
 
-u32 box_room(const TensorMap &map, u32 count) {
+u32 box_room(const TensorMap &map, u32 size, u32 count) {
   u32 less = map.swizzle_span() - 1;
-  return (count * box_bytes(map) + less) & ~less;
+  return (count * size + less) & ~less;
 }
 
 void box_copy(const TensorMap &map, u64 smem, const i32 *coords, bool loads, u32 reduction) {
@@ -242,14 +309,33 @@ bool check_map(Context *ctx, u64 address, u32 rank, u32 site, u32 tid) {
   if (address - (u64)ctx->smem < ctx->smem_bytes) return illegal(ctx, tid, site, MAP_PLACE, 1);
   if (address - (u64)ctx->local < ctx->local_bytes * ctx->threads) return illegal(ctx, tid, site, MAP_PLACE, 0);
   const TensorMap &map = *(const TensorMap *)address;
-  u32 found = rank_of(map, rank >= PIXELS ? IM2COL : TILED);
-  if (found != (rank & (PIXELS - 1))) return illegal(ctx, tid, site, BAD_MAP, found);
+  u32 found = rank_of(map, rank & WIDE_128 ? IM2COL_W128 : rank & WIDE ? IM2COL_W : rank & PIXELS ? IM2COL : TILED);
+  if (found != (rank & RANK)) return illegal(ctx, tid, site, BAD_MAP, found);
   return is_plain_or_tiled(map) || illegal(ctx, tid, site, BAD_INTERLEAVE);
 }
 
 bool check_start(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
   i64 start = coords[0] * map.element_bits(), unit = map.unit_bytes();
   return !(start % (8 * unit)) || illegal(ctx, tid, site, BAD_START, start >> 3, unit);
+}
+
+bool check_halo(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
+  using namespace tensor_map;
+  if (!map.is_wide()) return true;
+  const u32 halo = coords[DIMENSIONS], offset = coords[DIMENSIONS + 1];
+  const u32 most = map.mode() == IM2COL_W128 ? MOST_HALO_128 : MOST_HALO;
+  if (halo >= most) return illegal(ctx, tid, site, BAD_HALO, halo, most);
+  if (offset >= MOST_OFFSET) return illegal(ctx, tid, site, BAD_OFFSET, offset, MOST_OFFSET);
+  if (WidePixel(map, coords).is_past_row()) return illegal(ctx, tid, site, PAST_ROW, coords[1]);
+  // Past the last pixel of a row the halo may go on in the row or, as the walk does, in the next image.
+  WidePixel last(map, coords);
+  const bool is_defined = for_wide_pixels(map, coords, [&](const WidePixel &pixel, bool is_halo) {
+    if (!is_halo) return last.w = pixel.w, last.image = pixel.image, true;
+    last.step_in_row();
+    bool agree = last.w == pixel.w && last.image == pixel.image;
+    return agree || !(Place(last, coords).inside || Place(pixel, coords).inside);
+  });
+  return is_defined || illegal(ctx, tid, site, HALO_ENDS);
 }
 
 bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site, u32 tid) {
@@ -265,4 +351,8 @@ bool check_range(Context *ctx, const TensorMap &map, const i32 *coords, u32 site
   return (has_rows ? visit_rows : visit_box)(map, coords, visit, &where);
 }
 
-extern "C" u32 emu_box_bytes(u64 map) { return box_bytes(*(const TensorMap *)map); }
+extern "C" u32 emu_box_bytes(u64 map, u32 halo) {
+  i32 coords[DIMENSIONS + 1] = {};
+  coords[DIMENSIONS] = (i32)halo;
+  return box_bytes(*(const TensorMap *)map, coords);
+}

@@ -9,7 +9,11 @@ class tensor_map:
     BYTES, ALIGNMENT_BYTES, DIMENSIONS = 128, 64, 5
     PIXELS = 1 << 8  # added to a rank: an instruction in im2col mode
     ROWS = 1 << 9  # the same, of one that names the four rows of a matrix that it copies
-    TILED, IM2COL = 2, 3
+    WIDE, WIDE_128 = 1 << 10, 1 << 11  # the same, of one in mode im2col::w, and im2col::w::128
+    RANK = 7
+    TILED, IM2COL, IM2COL_W, IM2COL_W128 = 2, 3, 4, 5
+    WIDE_PIXELS, WIDE_GROUP = 128, 32  # of a map of the last mode: all pixels, those between two halos
+    MOST_HALO, MOST_HALO_128, MOST_OFFSET = 512, 32, 32  # what an instruction gives is less
     ALWAYS = 1 << 18  # flags of every map seen
     UNKNOWN = 0b11 << 11  # flags whose meaning is not emulated
     ATOM_SHIFT = 19  # what a swizzle of 128 bytes keeps together: see ATOMS

@@ -24,7 +24,8 @@ struct [[gnu::packed]] TensorMap {
   u32 last_dimension() const { return flags >> 4 & 7; }
   i64 rank() const { return last_dimension() + 1; }
   u32 mode() const { return flags & 15; }
-  bool is_im2col() const { return mode() == tensor_map::IM2COL; }
+  bool is_im2col() const { return mode() >= tensor_map::IM2COL; }
+  bool is_wide() const { return mode() > tensor_map::IM2COL; }  // its pixels are along W alone
   bool is_tf32() const { return flags >> 16 & 1; }
   u32 swizzle() const { return flags >> 13 & 7; }
   bool fills() const { return own >> tensor_map::FILL_SHIFT & 1; }
@@ -68,9 +69,12 @@ struct [[gnu::packed]] TensorMap {
   bool flips(u64 address) const { return atom() == tensor_map::ATOM_32B_FLIP_8B && (address >> 7 & 1); }
   u64 swizzle_span() const { return 16ull << swizzle(); }
   i64 pixels() const { return (i64)last_pixel + 1; }
-  // The offset of a corner of an im2col box along dimension 1 to 3: 16, 8 or 5 bits, by the map's rank.
+  // Of a wide map, whose halo comes after each group of pixels.
+  i64 group_pixels() const { return mode() == tensor_map::IM2COL_W128 ? tensor_map::WIDE_GROUP : pixels(); }
+  // The offset of a corner of an im2col box along dimension 1 to 3: 16, 8 or 5 bits, by the map's rank; 16 if it is
+  // wide.
   i64 corner(u32 dimension, bool upper) const {
-    u32 bits = last_dimension() == 2 ? 16 : last_dimension() == 3 ? 8 : 5;
+    u32 bits = last_dimension() == 2 || is_wide() ? 16 : last_dimension() == 3 ? 8 : 5;
     u64 from = (u64)im2col.corners >> (bits * (dimension - 1) + 16 * upper);
     return (i64)(from << (64 - bits)) >> (64 - bits);
   }

@@ -7,7 +7,8 @@ or im2col, 4-6 dimensions less one, 7-10 type, 13-15 swizzle, 16 TF32, 19-20 the
 3-6 strides of dimensions 1 to 4, in 16 bytes; 8-12 extents less one; the low bits of 13 the element strides less one,
 3 each, seen of im2col maps only; the last byte of 13 and the bytes of 14 the box less one. In im2col 14 has the lower
 corners in its low half and the upper ones in the other, each of 16, 8 or 5 bits by rank, and 15 the pixels less one.
-High bits of strides, NaN filling and interleave were never seen: word 7 has them, by our own choice.
+High bits of strides, NaN filling and interleave were never seen: word 7 has them, by our own choice. Nor were maps of
+cuTensorMapEncodeIm2colWide: modes 4 and 5, with the corners along W in word 14.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ SWIZZLE_BYTES = {0: None, 1: 32, 2: 64, 3: 128, 4: 128, 5: 128, 6: 128}
 ATOMS = {3: tensor_map.ATOM_16B, 4: tensor_map.ATOM_32B, 5: tensor_map.ATOM_32B_FLIP_8B, 6: tensor_map.ATOM_64B}
 LARGE, LARGE_BYTES = 1 << 21, 1 << 17  # a flag of maps of this size
 TILED, IM2COL, ALWAYS = tensor_map.TILED, tensor_map.IM2COL, tensor_map.ALWAYS
+WIDE_MODES = tensor_map.IM2COL_W, tensor_map.IM2COL_W128  # by CUtensorMapIm2ColWideMode
 FLAGS_AT, BOX_AT, CORNERS_AT = tensor_map.FLAGS_AT, tensor_map.BOX_AT, tensor_map.CORNERS_AT
 FILL_SHIFT, INTERLEAVE_SHIFT = tensor_map.FILL_SHIFT, tensor_map.INTERLEAVE_SHIFT
 CORNER_BITS = {3: 16, 4: 8, 5: 5}  # of one of the corners of an im2col map, by rank
@@ -141,6 +143,7 @@ class Tiled:
 
 
 MOST_PIXELS = 1024
+WIDE_SWIZZLES = frozenset((2, 3, 4))
 
 
 @dataclass(frozen=True)
@@ -163,16 +166,20 @@ class Im2col:
 
     def check(self, capability: tuple[int, int] = (9, 0)) -> None:
         """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeIm2col."""
-        rank = len(self.extents)
-        _need(rank in CORNER_BITS, f"an im2col tensor has 3 to 5 dimensions, got {rank}")
-        self._tiled().check(capability)
-        limit = 1 << CORNER_BITS[rank] - 1
+        self.check_pixels(capability)
+        limit = 1 << CORNER_BITS[len(self.extents)] - 1
         for what, corner in (("lower", self.lower), ("upper", self.upper)):
             for each in corner:
                 holds = -limit <= each < limit
                 _need(holds, f"the {what} corner of the box must be {-limit} to {limit - 1}, got {each}")
         for extent, low, high in zip(self.extents[1:], self.lower, self.upper):
             _need(extent - 1 + high >= low, f"the box from {low} to {extent - 1 + high} is empty")
+
+    def check_pixels(self, capability: tuple[int, int]) -> None:
+        """The same of all but the corners."""
+        rank = len(self.extents)
+        _need(rank in CORNER_BITS, f"an im2col tensor has 3 to 5 dimensions, got {rank}")
+        self._tiled().check(capability)
         _need(1 <= self.pixels <= MOST_PIXELS, f"pixels of a column must be 1 to {MOST_PIXELS}, got {self.pixels}")
 
     def _tiled(self) -> Tiled:
@@ -184,16 +191,68 @@ class Im2col:
     def encode(self, capability: tuple[int, int] = (9, 0)) -> bytes:
         """The 128 bytes. Raises BadTensorMap."""
         self.check(capability)
-        form = bytearray(self._tiled().encode(capability))
-        form[FLAGS_AT] += IM2COL - TILED
         bits = CORNER_BITS[len(self.extents)]
-        corners = sum(
-            (each & (1 << bits) - 1) << half + bits * i
-            for half, corner in ((0, self.lower), (16, self.upper))
-            for i, each in enumerate(corner)
+        lower, upper = (
+            sum((each & (1 << bits) - 1) << bits * i for i, each in enumerate(corner))
+            for corner in (self.lower, self.upper)
         )
-        struct.pack_into("<II", form, CORNERS_AT, corners, self.pixels - 1)
+        return self.with_corners(IM2COL, lower, upper, capability)
+
+    def with_corners(self, mode: int, lower: int, upper: int, capability: tuple[int, int]) -> bytes:
+        """The 128 bytes in an im2col mode; each corner is a number of 16 bits."""
+        form = bytearray(self._tiled().encode(capability))
+        form[FLAGS_AT] += mode - TILED
+        struct.pack_into("<HHI", form, CORNERS_AT, lower & 0xFFFF, upper & 0xFFFF, self.pixels - 1)
         return bytes(form)
+
+
+@dataclass(frozen=True)
+class Wide:
+    """The arguments of cuTensorMapEncodeIm2colWide; corners are of W, and `mode` is 1 for im2col::w::128."""
+
+    dtype: int
+    address: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    lower: int
+    upper: int
+    channels: int
+    pixels: int
+    steps: tuple[int, ...]
+    interleave: int = 0
+    mode: int = 0
+    swizzle: int = 0
+    fill: int = 0
+    l2_promotion: int = 0
+
+    def check(self, capability: tuple[int, int] = NEWEST) -> None:
+        """Raise BadTensorMap where the driver would refuse. CUDA driver API, cuTensorMapEncodeIm2colWide."""
+        has = f"this device has {capability[0]}.{capability[1]}"
+        _need(capability >= (10, 0), f"a wide im2col map needs compute capability 10.0; {has}")
+        _need(0 <= self.mode <= 1, f"the mode of a wide im2col map must be 0 or 1, got {self.mode}")
+        _need(self.swizzle in WIDE_SWIZZLES, f"a wide im2col map has a swizzle of mode 2, 3 or 4, got {self.swizzle}")
+        column = self._column()
+        column.check_pixels(capability)
+        limit = 1 << 15
+        for what, corner in (("lower", self.lower), ("upper", self.upper)):
+            holds = -limit <= corner < limit
+            _need(holds, f"the {what} corner of the box must be {-limit} to {limit - 1}, got {corner}")
+        end = self.extents[1] - 1 + self.upper
+        _need(end >= self.lower, f"the box from {self.lower} to {end} is empty")
+
+    def _column(self) -> Im2col:
+        """The arguments that both kinds of im2col map have."""
+        pixels = tensor_map.WIDE_PIXELS if self.mode else self.pixels
+        return Im2col(self.dtype, self.address, self.extents, self.strides, (), (), self.channels, pixels, self.steps,
+                      self.interleave, self.swizzle, self.fill, self.l2_promotion)  # fmt: skip
+
+    def encode(self, capability: tuple[int, int] = NEWEST) -> bytes:
+        """The 128 bytes. Raises BadTensorMap."""
+        self.check(capability)
+        return self._column().with_corners(WIDE_MODES[self.mode], self.lower, self.upper, capability)
+
+
+MAP_MODES = {Tiled: "tiled", Im2col: "im2col", Wide: "im2col_wide"}  # as capsules name them
 
 
 def _need(holds: bool, text: str) -> None:
@@ -201,14 +260,14 @@ def _need(holds: bool, text: str) -> None:
         raise BadTensorMap(text)
 
 
-def decode(form: bytes) -> Tiled | Im2col | None:
+def decode(form: bytes) -> Tiled | Im2col | Wide | None:
     """The arguments from which a map's 128 bytes were made; None if they are not a map. The promotion to
     L2 is not in them: it has no effect here."""
     address, flags, *words = struct.unpack_from("<QI4II5IH", form)
     low, own, lasts, steps = words[:4], words[4], words[5:10], words[10]
     rank, is_tf32 = (flags >> 4 & 7) + 1, bool(flags >> 16 & 1)
     dtypes = [each for each, (code, _) in TYPES.items() if code == flags >> 7 & 0xF and (each in TF32) == is_tf32]
-    if rank > DIMENSIONS or not dtypes or flags & 0xF not in (TILED, IM2COL):
+    if rank > DIMENSIONS or not dtypes or flags & 0xF not in (TILED, IM2COL, *WIDE_MODES):
         return None
     strides = [(each | (own >> 4 * i & 0xF) << 32) << 4 for i, each in enumerate(low)]
     box = tuple(each + 1 for each in form[BOX_AT : BOX_AT + rank])
@@ -217,9 +276,9 @@ def decode(form: bytes) -> Tiled | Im2col | None:
         tuple((steps >> 3 * i & 7) + 1 for i in range(rank)), own >> INTERLEAVE_SHIFT & 3, _swizzle_of(flags),
         own >> FILL_SHIFT & 1,
     )  # fmt: skip
-    if flags & 0xF == IM2COL and rank not in CORNER_BITS:
+    if flags & 0xF != TILED and rank not in CORNER_BITS:
         return None
-    arguments = tiled if flags & 0xF == TILED else _im2col(tiled, form)
+    arguments = _with_corners(tiled, flags & 0xF, form)
     try:
         again = bytearray(arguments.encode(NEWEST))
     except BadTensorMap:
@@ -231,6 +290,19 @@ def decode(form: bytes) -> Tiled | Im2col | None:
 def _swizzle_of(flags: int) -> int:
     mode, atom = flags >> 13 & 7, flags >> tensor_map.ATOM_SHIFT & 3
     return next(each for each, of in ATOMS.items() if of == atom) if mode == 3 else mode
+
+
+def _with_corners(tiled: Tiled, mode: int, form: bytes) -> Tiled | Im2col | Wide:
+    if mode == TILED:
+        return tiled
+    column = _im2col(tiled, form)
+    if mode == IM2COL:
+        return column
+    lower, upper = struct.unpack_from("<hh", form, CORNERS_AT)
+    return Wide(
+        column.dtype, column.address, column.extents, column.strides, lower, upper, column.channels, column.pixels,
+        column.steps, column.interleave, WIDE_MODES.index(mode), column.swizzle, column.fill,
+    )  # fmt: skip
 
 
 def _im2col(tiled: Tiled, form: bytes) -> Im2col:

@@ -56,6 +56,33 @@ def _bad_rows(launch, instr):
     )
 
 
+def _bad_halo(launch, instr):
+    return _not_below(launch, instr, "wHalo")
+
+
+def _bad_offset(launch, instr):
+    return _not_below(launch, instr, "wOffset")
+
+
+def _not_below(launch, instr, name: str):
+    value, most = launch.ctx.address, launch.ctx.access_bytes
+    return f"{name} of `{instr.name}` must be 0 to {most - 1}, got {value}", "give it in this range"
+
+
+def _halo_ends(launch, instr):
+    return (
+        "the halo goes past the last pixel of a row of the box; no document gives its pixels",
+        "let the box end later (a greater upper corner), or the column end before the row does",
+    )
+
+
+def _past_row(launch, instr):
+    first = ctypes.c_int64(launch.ctx.address).value
+    return f"the first pixel, {first} along W, is past the last one of the box of the tensor map", (
+        "begin inside the box, or before it"
+    )
+
+
 VERBS = {"tensormap": lambda instr: "changes"}
 # By `detail` of the fault: the message and the fix.
 ILLEGAL = {
@@ -65,4 +92,8 @@ ILLEGAL = {
     context.BAD_START: _bad_start,
     context.BAD_INTERLEAVE: _bad_interleave,
     context.BAD_ROWS: _bad_rows,
+    context.BAD_HALO: _bad_halo,
+    context.BAD_OFFSET: _bad_offset,
+    context.HALO_ENDS: _halo_ends,
+    context.PAST_ROW: _past_row,
 }

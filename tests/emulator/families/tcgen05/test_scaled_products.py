@@ -311,5 +311,7 @@ def test_96_elements_need_sm_103a():
     case = replace(scaled(PACKED[4]), count=6)
     stream = np.random.default_rng(0)
     cells = stream.integers(0, 1 << 32, (LANES, case.columns), np.uint32)
-    with pytest.raises(emulator.Fault, match="bit 31, that K is 96, is for kinds `mxf4` and `mxf4nvf4` of sm_103a"):
+    with pytest.raises(
+        emulator.Fault, match="bit 31, that K is 96, is for kinds `mxf4` and `mxf4nvf4` of sm_103a, without `.sp`"
+    ):
         program.run(case.operation, cells, b"", idesc=case.idesc)
