@@ -43,8 +43,7 @@ def test_an_instruction_without_a_function_keeps_its_name(tmp_path):
     file = tmp_path / "kernel.py"
     file.write_text("import triton\n")
     assert (
-        language.translated("a barrier of the warp (bar.warp.sync)", str(file))
-        == "a barrier of the warp (bar.warp.sync)"
+        language.translated("an arrival (barrier.cluster.arrive)", str(file)) == "an arrival (barrier.cluster.arrive)"
     )
     assert language.translated("a barrier (bar.sync)", "") == "a barrier (bar.sync)"
     assert language.translated("a barrier (bar.sync)", str(tmp_path / "none.py")) == "a barrier (bar.sync)"
