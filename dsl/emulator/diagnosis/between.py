@@ -119,10 +119,14 @@ class Between:
 
     @property
     def is_apart(self) -> bool:
-        """Whether neither thread comes by both accesses: they are in different branches."""
-        both = {self.place(self.first.row), self.place(self.second.row)}
+        """Whether the accesses are in different branches: neither thread comes by both, or by one of them again."""
+        both = {self._statement(self.first.row), self._statement(self.second.row)}
         ways = ([*side.before, side.row, *side.after] for side in (self.mine, self.other))
-        return not any(both <= {self.place(row) for row in way} for way in ways)
+        return all(sum(self._statement(row) in both for row in way) == 1 for way in ways)
+
+    def _statement(self, row: Row) -> tuple[str, str]:
+        """The line of a row and what it does there, alike in each copy of a loop's body."""
+        return self.place(row), self.sites[row.site].name
 
     # ** the fix
 
@@ -137,9 +141,11 @@ class Between:
                     edit,
                 )
             return Fix("give both the scope .gpu: .cluster is for threads of one cluster", edit)
+        if (weak := flag_relays.of_weak_flag(self)) is not None:
+            return weak
         after = self.other.after or self._text_after(self.other)
         found = flags.fix(self.launch, after, self.mine.before, self.place, self.mine.instr, self.is_one_block)
-        return found or self._early_flag() or flag_relays.of_weak_flag(self) or flag_relays.fix(self)
+        return found or self._early_flag() or flag_relays.fix(self)
 
     def _wider(self) -> Edit | None:
         """The edit that widens the scope of both accesses, if one line has it."""

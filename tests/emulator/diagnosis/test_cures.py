@@ -403,6 +403,13 @@ PROGRAMS = [
         L: mbarrier.arrive.shared.b64 _, [full];
         A1: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra A1; mbarrier.arrive.shared.b64 _, [full];
         A2: mbarrier.try_wait.parity.shared.b64 %p, [full], 1; @!%p bra A2;"""),
+    P("a ticket lock that an ordinary store gives back", "race",
+     "write the flag at line 4 by a release (st.release.gpu), as line 3 expects: an ordinary store orders nothing", """
+        @!%first bra E; atom.global.add.u32 %r1, [%g+256], 1;
+        add.u32 %r3, %r1, 1;
+        A: ld.acquire.gpu.global.u32 %r2, [%g+260]; setp.ne.u32 %p, %r2, %r1; @%p bra A;
+      - st.global.u32 [%g+260], %r3;
+      + st.release.gpu.global.u32 [%g+260], %r3;""", 32, 2),
     P("two blocks add", "race", "use an atomic at line 1: several threads read and write this place there", """
       - ld.global.u32 %r1, [%gt]; add.u32 %r1, %r1, 1; st.global.u32 [%gt], %r1;
       + red.global.add.u32 [%gt], 1;""", 32, 2),

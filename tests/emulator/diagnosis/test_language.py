@@ -62,6 +62,8 @@ def test_an_instruction_without_a_function_keeps_its_name(tmp_path):
         ("import quadrants\n", "fence of the block", ["quadrants.simt.block.mem_fence()"]),
         ("import quadrants as qd\n", "barrier of the warp", []),
         ("from tvm.script import tirx as T\n", "proxy fence", ["T.ptx.fence.proxy_async()"]),
+        ("from tvm_tirx.script import tirx as T\n", "barrier of the block", ["T.cuda.cta_sync()"]),
+        ("import tvm_tirx\n", "barrier of the block", []),
         ("import triton.language as tl\n", "barrier of the block", ["tl.debug_barrier()"]),
         ("#include <cuda_pipeline.h>\n", "wait for copies", ["__pipeline_wait_prior(0);"]),
         ("", "wait for copies", []),
