@@ -21,6 +21,7 @@ from harness.claim import (
     NOTES_HELP,
     PERTURB_HELP,
     SUFFIXES,
+    as_gpu_model,
     as_seconds,
     as_seed,
 )
@@ -122,7 +123,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--gpu-check", dest="gpu_check", metavar="NAMES", help=CHECKS_HELP)
     group.addoption("--gpu-notes", dest="gpu_notes", action="store_true", help=NOTES_HELP)
-    group.addoption("--gpu-model", dest="gpu_model", metavar="NAME", help=GPU_MODEL_HELP)
+    group.addoption("--gpu-model", dest="gpu_model", type=as_gpu_model, metavar="NAME", help=GPU_MODEL_HELP)
     group.addoption("--gpu-perturb", dest="gpu_perturb", type=int, metavar="N", help=PERTURB_HELP)
     group.addoption(
         "--gpu-sass",

@@ -21,6 +21,10 @@ NOTES_HELP = (
     "note barriers, fences and waits that nothing in this run needs: the emulator leaves each out, and runs the kernel "
     "again, for a minute a case at most"
 )
+GPU_MODELS = (
+    "a100", "a30", "a10", "a40", "rtx3090", "l4", "l40", "l40s", "rtx4090", "h100", "h200", "h800", "gh200", "b200",
+    "b300", "rtx5090",
+)  # fmt: skip
 GPU_MODEL_HELP = "the GPU that the emulator is: h100 (default), a100, l40s, b200 ... (or GPU_REPRO_GPU_MODEL)"
 PERTURB_HELP = (
     "run each case N times more, under the delays that the seeds 1 to N put into its PTX, and count its answers: a "
@@ -30,6 +34,13 @@ PERTURB_HELP = (
 # Numbers of command lines, as types for argparse.
 MOST_SECONDS = 1e9  # as a runner takes them: harness/run/reply.py
 GREATEST_SEED = (1 << 32) - 1  # of numpy
+
+
+def as_gpu_model(text: str) -> str:
+    """The name of a GPU that the emulator can be."""
+    if text not in GPU_MODELS:
+        raise argparse.ArgumentTypeError(f"unknown GPU model {text}: the emulator has {', '.join(GPU_MODELS)}")
+    return text
 
 
 def as_seconds(text: str) -> float:

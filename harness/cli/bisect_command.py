@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, store
-from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_seconds, as_seed, case_id
+from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_gpu_model, as_seconds, as_seed, case_id
 from harness.cli import choice, document, hosts_command
 from harness.compiler_name import OURS
 from harness.verbosity import note
@@ -60,7 +60,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "-p", dest="params", action="append", default=[], metavar="NAME=VALUE", help="run only this value; repeatable"
     )
-    parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    parser.add_argument("--gpu-model", type=as_gpu_model, metavar="NAME", help=GPU_MODEL_HELP)
     parser.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
     parser.add_argument("--seed", type=as_seed, default=0, metavar="N", help="as of `repro run`")
     parser.add_argument("--timeout", type=as_seconds, metavar="SECONDS", help="stop a case after this many seconds")

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import compiler_name, perturb_options, store
-from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_count, as_minutes, as_seconds, as_seed, repro_file
+from harness.claim import (
+    CHECKS_HELP,
+    GPU_MODEL_HELP,
+    as_count,
+    as_gpu_model,
+    as_minutes,
+    as_seconds,
+    as_seed,
+    repro_file,
+)
 from harness.claim.repro_file import DEFAULT_TIMEOUT_S, Case
 from harness.cli import choice, document, script_command
 from harness.errors import UsageError
@@ -74,7 +83,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--compiler", type=compiler_name.typed, default="ours", metavar="NAME", help="as of `repro run`"
     )
-    parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    parser.add_argument("--gpu-model", type=as_gpu_model, metavar="NAME", help=GPU_MODEL_HELP)
     parser.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
     parser.add_argument("--seed", type=as_seed, default=0, metavar="N", help="as of `repro run`")
     parser.add_argument(

@@ -20,6 +20,7 @@ from harness.claim import (
     PYTHON,
     SUFFIXES,
     as_exit_status,
+    as_gpu_model,
     as_seconds,
     as_seed,
     case_id,
@@ -117,7 +118,7 @@ def add(commands: Any) -> None:
     run.add_argument("--perturb", type=int, metavar="N", help=PERTURB_HELP)
     run.add_argument("--delays", metavar="LIST", help=perturb_options.DELAYS_HELP)
     run.add_argument("--schedule", metavar="LIST", help=perturb_options.SCHEDULE_HELP)
-    run.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    run.add_argument("--gpu-model", type=as_gpu_model, metavar="NAME", help=GPU_MODEL_HELP)
     run.add_argument("--check", metavar="NAMES", help=CHECKS_HELP)
     run.add_argument("--notes", action="store_true", help=NOTES_HELP)
     run.add_argument("--coverage", type=Path, metavar="FILE", help=coverage_file.HELP)

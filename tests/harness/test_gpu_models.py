@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dsl import gpu_models
+from harness.claim import GPU_MODELS
 from harness.claim.repro_file import DEFAULT_GPU_MODEL, MODELS_BY_ARCH
 from harness.cli import main
 from harness.comparison import golden
@@ -88,10 +89,15 @@ def test_a_claim_about_one_gpu_is_skipped_as_another(said, write):
     assert "fail: no golden\n" in said("--gpu-model", "a100")[1]
 
 
-@pytest.mark.slow
-def test_an_unknown_model_is_an_error(said):
-    status, text = said("--gpu-model", "p100")
-    assert status == 3 and "unknown GPU model p100: the emulator has a100, " in text
+@pytest.mark.parametrize(
+    "command", ["run one.py", "exec -- true", "bisect one.py --compiler 4.6..4.7", "reduce one.py"]
+)
+def test_an_unknown_model_is_a_usage_error(command, capsys):
+    name, *rest = command.split()
+    with pytest.raises(SystemExit) as exited:
+        main([name, "--gpu-model", "p100", *rest])
+    assert exited.value.code == 2
+    assert "argument --gpu-model: unknown GPU model p100: the emulator has a100, a30, " in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -123,6 +129,12 @@ def test_the_default_is_one():
     from dsl.emulator.tensor_core import tensor_core
 
     assert gpu_models.DEFAULT == DEFAULT_GPU_MODEL == tensor_core.DEFAULT_GPU_MODEL
+
+
+def test_the_command_line_knows_the_models_of_the_emulator():
+    from dsl.emulator.tensor_core import tensor_core
+
+    assert GPU_MODELS == tuple(tensor_core.GPU_MODELS)
 
 
 def test_the_models_of_architectures_are_the_compilers():

@@ -17,7 +17,7 @@ from dsl.emulator.diagnosis import cluster_report, frames, group_waits
 from dsl.emulator.diagnosis.edits import propose
 from dsl.emulator.diagnosis.edits.edit import Edit, Fix
 from dsl.emulator.diagnosis.reasons import flag_relays, flags, handovers
-from dsl.emulator.ptx.syntax import Instr
+from dsl.emulator.ptx.syntax import Addr, Instr
 from dsl.emulator.ptx.traits import BARRIER, CLUSTER, COPY, EXCHANGE, FENCE, PRODUCT
 from dsl.span import Span, short
 
@@ -113,8 +113,20 @@ class Between:
             return False
         level = next((i for i, (x, y) in enumerate(zip(one, other)) if _line(x) != _line(y)), None)
         if level is not None:  # of a loop that the compiler unrolled, the text goes back
-            return one[level].file == other[level].file and one[level].line > other[level].line
+            goes_back = one[level].file == other[level].file and one[level].line > other[level].line
+            return goes_back and not self.is_apart
         return self.first.writes and not self.second.writes
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the accesses are in different branches: neither thread comes by both, or by one of them again."""
+        both = {self._statement(self.first.row), self._statement(self.second.row)}
+        ways = ([*side.before, side.row, *side.after] for side in (self.mine, self.other))
+        return all(sum(self._statement(row) in both for row in way) == 1 for way in ways)
+
+    def _statement(self, row: Row) -> tuple[str, str]:
+        """The line of a row and what it does there, alike in each copy of a loop's body."""
+        return self.place(row), self.sites[row.site].name
 
     # ** the fix
 
@@ -129,9 +141,11 @@ class Between:
                     edit,
                 )
             return Fix("give both the scope .gpu: .cluster is for threads of one cluster", edit)
+        if (weak := flag_relays.of_weak_flag(self)) is not None:
+            return weak
         after = self.other.after or self._text_after(self.other)
         found = flags.fix(self.launch, after, self.mine.before, self.place, self.mine.instr, self.is_one_block)
-        return found or flag_relays.of_weak_flag(self) or flag_relays.fix(self)
+        return found or self._early_flag() or flag_relays.fix(self)
 
     def _wider(self) -> Edit | None:
         """The edit that widens the scope of both accesses, if one line has it."""
@@ -146,6 +160,17 @@ class Between:
         rank = self.launch.code.ranks
         return [Row(site, 0, 0, strong[-1].value, rank[site]) for site in range(side.row.site + 1, len(self.sites))
                 if strong and rank[site] > side.row.rank]  # fmt: skip
+
+    def atomic(self) -> str | None:
+        """The fix of a value that two blocks read, change and write back; None of another race."""
+        reader, writer = (self.other, self.mine) if self.mine.writes else (self.mine, self.other)
+        addresses = [[each for each in side.instr.operands if isinstance(each, Addr)] for side in (reader, writer)]
+        if reader.writes or (reader.kind | writer.kind) & access.STRONG or addresses[0] != addresses[1]:
+            return None
+        at, there = self.place(reader.row), self.place(writer.row)
+        if at == there:
+            return f"use an atomic at {at}: several threads read and write this place there"
+        return f"use one atomic in the place of {at}, which reads, and {there}, which writes what it makes of that"
 
     def why_not_met(self) -> str:
         """The reason why two blocks of a cluster are not ordered, or another fix."""
@@ -260,6 +285,8 @@ class Between:
             text = f"let {a} read into a register, then put {barrier}, and only then write"
         elif a == b:
             text = f"part {a}: put {barrier} between the write and the read"
+        elif self.second.writes and not self.first.writes and _number(a) > _number(b) and self.is_apart:
+            text = f"put {barrier} between {b} and {a}"  # neither is before the other one in the program
         else:
             text, edit = f"put {barrier} between {self._end_of_first(a)} and {b}", self.put([name])
         if both_write and (self.first.kind ^ self.second.kind) & access.STRONG:
@@ -418,7 +445,13 @@ class Between:
     def _flag(self) -> str | None:
         """A flag that the first writes and the second reads with no release or no acquire."""
         first, second = self.first.after, self.second
-        return flags.fix(self.launch, first, second.before, self.place, second.instr, self.is_one_block)
+        found = flags.fix(self.launch, first, second.before, self.place, second.instr, self.is_one_block)
+        return found or self._early_flag()
+
+    def _early_flag(self) -> str | None:
+        """A flag that the one that writes has written before its access."""
+        writer, reader = (self.mine, self.other) if self.mine.writes else (self.other, self.mine)
+        return None if reader.writes else flags.early(self.sites, writer, reader.before, self.place)
 
 
 def frames_are_flat(between: Between, row: Row) -> bool:

@@ -16,6 +16,8 @@ from dsl.emulator.machine import context
 from dsl.emulator.ptx.syntax import Instr
 from dsl.emulator.ptx.traits import BARRIER, CLUSTER
 
+_ALL_LANES = 0xFFFFFFFF
+
 
 def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
     """An operation of a warp, or of a warpgroup, that not all of its threads come to."""
@@ -31,12 +33,19 @@ def of_warps(launch, groups: dict[tuple, list[int]]) -> str | None:
             continue
         lanes, mask = {each % 32 for each in threads}, key[3]
         same = [other for other in groups if other[0] == "warp" and other[1:3] == key[1:3] and other != key]
-        if same:
-            masks = f"0x{mask:08x} for some, 0x{same[0][3]:08x} for others"
+        if any(other[3] & mask for other in same):
+            its = next(other[3] for other in same if other[3] & mask)
+            masks = f"0x{mask:08x} for some, 0x{its:08x} for others"
             return f"give all lanes that meet at {at} one mask: it is {masks}"
         come = sum(1 << lane for lane in lanes)
         if not mask & ~come:
             continue
+        if mask != _ALL_LANES:
+            absent = ranges([32 * key[2] + lane for lane in range(32) if mask & ~come & 1 << lane])
+            return (
+                f"let {absent} come to {at} too: the mask of `{_name(instr)}` there, 0x{mask:08x}, names "
+                f"{'them' if (mask & ~come).bit_count() > 1 else 'it'}; or name the lanes that come, 0x{come:x}"
+            )
         who = ranges(threads).removeprefix(f"warp {key[2]} ")
         text = (
             f"let all lanes of warp {key[2]} come to {at}: `{_name(instr)}` is an operation of the warp, and only "

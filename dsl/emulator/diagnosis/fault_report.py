@@ -144,15 +144,15 @@ def _deadlock(launch) -> Fault:
     """The threads that wait, where, and for which others, in each block of the cluster."""
     stopped, slots = launch.slot, [each for each in launch.mates if not cluster_report.is_gone(each)]
     slots.sort(key=lambda each: each.ctx.block)
-    rows, fixes, last, waits = [], [], [], []
+    rows, warps, phases, barriers, waits = [], [], [], [], []
     for launch.slot in slots:
         groups = _groups(launch)
         first, texts = _waits(launch, groups, waits)
         polled = [each(launch) for each in _polled().values()]
         rows.append((launch.slot, first, texts + [line for each in polled for line in each.lines(groups)]))
-        own = (each.fix(groups) for each in polled)
-        fixes.append(deadlock_fixes.of_warps(launch, groups) or next(filter(None, own), None))
-        last.append(deadlock_fixes.of_barriers(launch, groups, launch.lanes("exited")))
+        warps.append(deadlock_fixes.of_warps(launch, groups))
+        phases = [*(each.fix_of_bytes(groups) for each in polled), *phases, *(each.fix(groups) for each in polled)]
+        barriers.append(deadlock_fixes.of_barriers(launch, groups, launch.lanes("exited")))
     launch.slot, first, _ = next((row for row in rows if row[1] is not None), (stopped, 0, []))
     block = tuple(launch.ctx.block_index)
     instr: Instr = launch.code.sites[_wait_key(launch, first)[1]]
@@ -169,8 +169,9 @@ def _deadlock(launch) -> Fault:
     grid = deadlock_fixes.of_grid(launch)
     if grid:
         lines.append(f"    {grid[0]}")
-        fixes.insert(0, grid[1])
-    fix = next(filter(None, [*fixes, *last]), "")  # who waits at a barrier may wait for who waits elsewhere
+        warps.insert(0, grid[1])
+    # who waits at a barrier may wait for who waits elsewhere
+    fix = next(filter(None, [report.cause(launch), *warps, *phases, *barriers]), "")
     return report.error(launch, "DEADLOCK", instr, message, lines, fix, block, first, waits)
 
 

@@ -56,6 +56,7 @@ def _race(launch) -> Fault:
     )  # fmt: skip
     told = (words(race) for words in families.named("words", "race"))
     message, fix = next(filter(None, told), None) or _of_any(race, between, "itself" if same_thread else who)
+    fix = report.cause(launch) or fix
     lines, sides = [f"    in `{launch.entry_name}`, {ctx.access_bytes} bytes of {what}"], []
     both = (verb, mine, ctx.block, ctx.thread), (did, other, ctx.other_block, ctx.other_thread)
     for name, instr, block, thread in both if ctx.other_block < launch.blocks else both[:1]:  # else it is of no block
@@ -101,6 +102,8 @@ def _race_fix(launch, between: Between) -> str:
         return text
     if cluster_report.is_mate(launch, ctx.other_block):
         return Fix(cluster_report.MEET + between.why_not_met(), between.meeting())
+    if (text := between.atomic()) is not None:
+        return text
     alone = (
         "let one block write it, or use an atomic"
         if ctx.detail & ctx.other_kind & access.WRITE

@@ -12,13 +12,13 @@ import re
 from dsl.emulator.diagnosis import vocabulary
 from dsl.emulator.diagnosis.vocabulary import BLOCK, CUDA, CUTE, QUADRANTS, TIRX, TRITON, WARP
 
-_IMPORTS = {CUTE: "cutlass", QUADRANTS: "quadrants", TIRX: "tvm", TRITON: "triton"}
-# the usual name of the module whose functions are called, and the module
+_IMPORTS = {CUTE: "cutlass", QUADRANTS: "quadrants", TIRX: "tvm(?:_tirx)?", TRITON: "triton"}
+# the usual name of the module whose functions are called, and the modules of which a file has one
 _MODULES = {
-    CUTE: ("cute", "cutlass.cute"),
-    QUADRANTS: ("qd", "quadrants"),
-    TIRX: ("T", "tvm.script.tirx"),
-    TRITON: ("tl", "triton.language"),
+    CUTE: ("cute", ["cutlass.cute"]),
+    QUADRANTS: ("qd", ["quadrants"]),
+    TIRX: ("T", ["tvm.script.tirx", "tvm_tirx.script.tirx"]),
+    TRITON: ("tl", ["triton.language"]),
 }
 # of CUDA C++, by a part of the names
 _HEADERS = {"__pipeline_": "cuda_pipeline", "cuda::ptx::": "cuda/ptx", "cooperative_groups::": "cooperative_groups.h"}
@@ -245,8 +245,8 @@ def _spelled(code: str, language: int | None, text: str) -> str:
     """Code, or a pattern of it, with the name that a file has for the module of a language; '' if it has none."""
     if language not in _MODULES:
         return code
-    usual, module = _MODULES[language]
-    alias = _alias(module, text)
+    usual, modules = _MODULES[language]
+    alias = next(filter(None, (_alias(module, text) for module in modules)), None)
     return re.sub(rf"(?m)^(\\b)?{usual}(?=\\?\.)", lambda match: f"{match[1] or ''}{alias}", code) if alias else ""
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 
 from dsl import exceptions
+from dsl.emulator import families
 from dsl.emulator.diagnosis import frames, language, vocabulary
 from dsl.emulator.diagnosis.edits import edit
+from dsl.emulator.diagnosis.edits.edit import Fix
 from dsl.emulator.faults import Fault, KernelNote, KernelWarning
 from dsl.emulator.ptx.syntax import Instr
 from dsl.finding_kinds import ERROR, KINDS, NOTE
@@ -31,6 +33,11 @@ def error(
     about |= {"edit": proposed._asdict()} if proposed is not None else {}
     finding = exceptions.finding(name, message, fix, place, [*calls, *related], **about)
     return Fault(kind.outcome, block, who, instr.text, instr.line, place, "\n".join(lines), finding)
+
+
+def cause(launch) -> Fix | None:
+    """The fix of a mistake that a checker has noted before, and that a race or a deadlock follows from."""
+    return next(filter(None, (find(launch) for rows in families.named("words", "CAUSES") for find in rows)), None)
 
 
 def access(launch, instr: Instr, does: str, text: str, **more) -> dict:

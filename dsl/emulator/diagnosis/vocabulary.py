@@ -54,6 +54,7 @@ FUNCTIONS = {
         "cuda::ptx::mbarrier_arrive_expect_tx"),
     r"mbarrier\.arrive\.release\.cluster": ("", "", "", "", "cuda::ptx::mbarrier_arrive"),
     r"mbarrier\.arrive": ("cute.arch.mbarrier_arrive", *_ARRIVE[1:]),
+    r"mbarrier\.arrive_drop": ("", "", "", "", "cuda::barrier::arrive_and_drop"),
     r"griddepcontrol\.wait": (
         "cute.arch.griddepcontrol_wait()", "", "T.ptx.griddepcontrol.wait()", "gdc_wait()",
         "cudaGridDependencySynchronize()"),
@@ -67,7 +68,12 @@ FUNCTIONS = {
     r"pipeline\.(?:consumer_release|producer_commit)": _ARRIVE,
 }  # fmt: skip
 # a pattern: the text of each language
+_WARP_OR_MORE = (
+    r"of the warp \(bar\.warp\.sync\)(?: or of the block \(bar\.sync\)|, or of the block if all its threads come by,|"
+    r", or of the warps that come \(bar\.sync ID, COUNT\))?"
+)
 PHRASES = {
+    rf"a barrier {_WARP_OR_MORE}": ("", "", "", f"a barrier of the block (`{BLOCK[TRITON]}`)", ""),
     r"\(a fence (before|after) it, or \.(release|acquire)\)": (
         r'(`cute.arch.fence_acq_rel_gpu()` \1 it, or `sem="\2"`)', "", r"(`T.cuda.thread_fence()` \1 it)",
         r'(`sem="\2"`)', r"(`__threadfence()` \1 it, or `cuda::memory_order_\2`)"),

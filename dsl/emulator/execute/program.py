@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import linecache
 import os
+import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dsl import gpu_models
@@ -62,6 +64,7 @@ class Program:
         from dsl.emulator.execute import compilation  # noqa: PLC0415
 
         self.files = self.module.files
+        _keep_temporary(self.files.values())
         self._variables = Variables(compilation.variables_of(self.module))
         functions = [each for each in self.module.functions.values() if each.is_entry]
         self.entries = {each.name: self._compiler.entry(each) for each in functions}
@@ -279,6 +282,15 @@ class Program:
 
 def _shape(row: list[int] | None) -> tuple[int, int, int] | None:
     return (row[0], row[1], row[2]) if row else None
+
+
+def _keep_temporary(files: Iterable[str]) -> None:
+    """Read the sources in the folder for temporary files: cuda.core deletes the one of a kernel with its Program, and
+    findings show lines of it later."""
+    for file in files:
+        if file.startswith(tempfile.gettempdir() + os.sep) and os.path.exists(file):
+            linecache.checkcache(file)
+            linecache.getlines(file)
 
 
 _programs: dict[str, Program] = {}

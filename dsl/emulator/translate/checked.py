@@ -59,7 +59,9 @@ class Checked(Thread):
     # ** told by emitters
 
     def reached(self, label: str) -> None:
-        if self.orders and label in self.orders[self.frame.function.name][1] and label not in self.polls:
+        poll = self.polls.get(label)
+        is_spin = poll is not None and poll.looks
+        if self.orders and label in self.orders[self.frame.function.name][1] and not is_spin:
             self.do(f"call void @emu_round(ptr %ctx, i32 {self.threads['linear']})")
 
     def site(self, instr: Instr) -> int:

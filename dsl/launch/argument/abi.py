@@ -41,6 +41,13 @@ class ArgumentType(Protocol):
         ...
 
 
+def of_the_call(error: Exception, fix: str) -> Exception:
+    """An error of a call that the author wrote, with its fix as a note, because TVM FFI has no fix in the text."""
+    error.add_note(f"fix: {fix}")
+    vars(error)["is_authors"] = True  # for harness/run/runner.py
+    return error
+
+
 @dataclass
 class Binding:
     """One call being read: what it is for error texts, the values of symbols, and the storages kernels may touch."""
@@ -57,7 +64,7 @@ class Binding:
         """The error of argument part `part` ("shape[0]", or "" for the argument itself)."""
         what = f"{self.name}.{part}" if part else self.name
         self.wrong_part = part.partition("[")[0]
-        return error(
+        found = error(
             Phrase(
                 "Mismatched {what} on argument #{position} when calling: `{call}`, "
                 "expected to be {expected}, got {got}",
@@ -68,6 +75,22 @@ class Binding:
                 got=got,
             )
         )
+        return of_the_call(found, self._fix(part, expected))
+
+    def _fix(self, part: str, expected: Any) -> str:
+        """The fix of an argument whose `part` does not fit."""
+        if self.wrong_part == "dtype":
+            return f"pass elements of {expected}, or compile the function again with an argument like this one"
+        if self.wrong_part in ("shape", "strides", "ndim") and not isinstance(expected, int):
+            return f"pass one whose {part} is {expected}"
+        if self.wrong_part in ("shape", "strides", "ndim"):
+            return (
+                "pass one like the argument that it was compiled with, or compile it again with this one; "
+                "`from_dlpack(tensor).mark_layout_dynamic()` leaves extents and strides to each call"
+            )
+        if self.wrong_part == "data":
+            return "pass memory with this alignment, or compile it with `from_dlpack(tensor, assumed_align=4)`"
+        return f"pass {expected.__name__ if isinstance(expected, type) else expected} as `{self.name}`"
 
     def bind(self, leaf: SymInt, value: int, part: str) -> None:
         """Take `value` for a symbol. Raises ValueError if it is not a multiple, too wide, or not as before."""

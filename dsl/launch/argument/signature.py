@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dsl.launch.argument.abi import Binding, Static, StreamType
+from dsl.launch.argument.abi import Binding, Static, StreamType, of_the_call
 from dsl.launch.argument.kinds import is_typed
 
 
@@ -59,10 +59,12 @@ class Signature:
         if missing or keywords or len(values) > len(places):
             got = f"{len(values)}" + f" and {', '.join(keywords)}" * bool(keywords)
             lacking = f", {', '.join(missing)} missing" * bool(missing)
-            raise TypeError(
+            error = TypeError(
                 f"Expects {len(typed_places)} argument{'s' * (len(typed_places) != 1)} when calling: `{self}`, "
                 f"got {got}{lacking}; static ones are part of the code"
             )
+            wanted = ", ".join(f"`{self.names[place]}`" for place in typed_places) or "no arguments"
+            raise of_the_call(error, f"call it with {wanted}")
         return [
             by_place[place] if place in by_place else self._left_out(type_) for place, type_ in enumerate(self.types)
         ]

@@ -96,10 +96,12 @@ class TirxHooks(Hooks):
 
     first = staticmethod(registers.first)
     assign = staticmethod(registers.assign)
+    rebound = staticmethod(registers.rebound)
     declared = staticmethod(registers.declared)
     augmented = staticmethod(registers.augmented)
     read = staticmethod(registers.read)
     stored = staticmethod(registers.stored)
+    unused = staticmethod(registers.unused)
 
     perform = staticmethod(instructions.perform)
     Named = staticmethod(instruction_arguments.Named)

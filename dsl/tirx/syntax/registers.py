@@ -132,6 +132,8 @@ def assign(old: Any, value: Any, name: str) -> Any:
     if isinstance(old, Buffer) and old.is_single and not isinstance(value, (Buffer, Meta)):
         old[0] = value  # its one element
         return old
+    if isinstance(old, Buffer):
+        return rebound(old, value, name)
     if isinstance(old, Unbound) or not isinstance(old, (Numeric, TensorSSA)):
         return first(value, name)
     value = as_vector(value)
@@ -146,6 +148,17 @@ def assign(old: Any, value: Any, name: str) -> Any:
     dtype = dtypes.of(old)
     _warn_of_fraction(value, dtype, name)
     return _register_of(value, dtype)
+
+
+def rebound(old: Any, value: Any, name: str) -> Any:
+    """The value of `name = value` where `name` is `old`, a parameter or a buffer. Raises for a number over a buffer."""
+    if isinstance(old, Buffer) and numeric(value) is not None:
+        raise DSLUserCodeTypeError(
+            f"`{name}` is a buffer, got {type_name(value)}",
+            id="ASSIGN_TYPE",
+            fix=f"store in its elements: `{name}[i] = ...`; or use another name",
+        )
+    return first(value, name)
 
 
 def _register_of(value: Any, dtype: DType) -> Any:
@@ -197,6 +210,14 @@ def declared(annotation: Any, name: str, value: Any = _MISSING) -> Any:
         )
     _warn_of_fraction(value, annotation, name)
     return _register_of(value, annotation)
+
+
+def unused(value: Any, text: str) -> None:
+    """A statement that is a name or a comparison. Raises DSLUserCodeError for a function that is not called."""
+    if isinstance(value, (Numeric, TensorSSA)) and " == " in text:
+        warn(f"`{text}` compares, and nothing uses the answer: `=` stores", "NO_EFFECT")
+    elif callable(value):
+        raise DSLUserCodeError(f"`{text}` is not called", id="NO_EFFECT", fix=f"write `{text}()`")
 
 
 def stored(value: Any, items: Any) -> Any:

@@ -27,6 +27,18 @@ from dsl.tirx.syntax import statement_names
 SCALARS = (memory.local_scalar, memory.shared_scalar, memory.alloc_scalar)
 REGISTER, MAYBE, FIXED, LOOP = "register", "maybe", "fixed", "loop"
 DEVICE = "__dsl_device"
+# statements that neither package has: the word, and what an author may write
+_CAUGHT = "try", "ask for the case by `if`; an error of Python is raised while compiling and needs no `try`"
+_STOPPED = "raise", "T.static_assert(condition, text) stops the compilation; `T.thread_return()` ends a thread"
+_REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.Try: _CAUGHT,
+    ast.TryStar: _CAUGHT,
+    ast.Raise: _STOPPED,
+    ast.Delete: ("del", "drop it: a name ends with its branch, its loop or the function"),
+    ast.Import: ("import", "import it outside of the function"),
+    ast.ImportFrom: ("from ... import", "import it outside of the function"),
+    ast.ClassDef: ("class", "define it outside of the function"),
+}
 
 
 class Statements(Rewriter):
@@ -35,6 +47,7 @@ class Statements(Rewriter):
     scopes: list[dict[str, str]] = []  # innermost last: the names bound so far, and what they are
     unset: frozenset[str] = frozenset()  # names that are declared without a value
     scalars = SCALARS
+    binds_functions = False  # whether a name may be a lambda
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         outer, self.scopes = (
@@ -131,6 +144,9 @@ class Statements(Rewriter):
     def _prepared(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         prepared: list[ast.stmt] = []
         for statement in statements:
+            if (refused := _REFUSED.get(type(statement))) is not None:
+                word, fix = refused
+                self._error(statement, f"T does not support the statement `{word}`", fix, "STATEMENT")
             method = getattr(self, f"_prepare_{type(statement).__name__}", None)
             result = statement if method is None else method(statement)
             prepared += result if isinstance(result, list) else [result]
@@ -142,6 +158,13 @@ class Statements(Rewriter):
         if len(node.targets) > 1:
             self._error(node, "several names are assigned at once", "write one assignment for each", "ASSIGN_CHAIN")
         target = node.targets[0]
+        if isinstance(node.value, ast.Lambda) and not self.binds_functions:
+            self._error(
+                node.value,
+                "a name in a T function is a register or memory, got a lambda",
+                "define it outside of the function by `def`, and call it here",
+                "ASSIGN_TYPE",
+            )
         if isinstance(target, ast.Name):
             return self._bind(target, node.value, node)
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -185,6 +208,15 @@ class Statements(Rewriter):
 
     def _unpack(self, target: ast.Tuple | ast.List, node: ast.Assign) -> list[ast.stmt]:
         """`a, b = T.cta_id([2, 3])`; of `a, b = b, a` both sides are evaluated first."""
+        for element in target.elts:
+            if isinstance(element, ast.Starred):
+                name = ast.unparse(element.value)
+                self._error(
+                    element,
+                    "T does not support `*` in an assignment",
+                    f"give each value a name, or take a slice: `{name} = values[1:]`",
+                    "ASSIGN_COUNT",
+                )
         whole = self._fresh("parts")
         count = ast.Constant(len(target.elts))
         assignments: list[ast.stmt] = [
@@ -337,6 +369,9 @@ class Statements(Rewriter):
             return self._entry(node)
         if isinstance(node.value, ast.Call) and isinstance(found := self._instruction(node.value.func), Instruction):
             return self._perform(node.value, found)
+        if isinstance(node.value, (ast.Name, ast.Attribute, ast.Compare)):
+            text = ast.Constant(ast.unparse(node.value))
+            return ast.copy_location(ast.Expr(self._hook("unused", node.value, node.value, text)), node)
         return node
 
     def _entry(self, node: ast.Expr) -> ast.stmt:

@@ -10,7 +10,7 @@ from dsl.core.syntax.function_source import arguments_named
 from dsl.tirx.memory import memory as shared_memory
 from dsl.tirx.syntax import statement_names
 from dsl.tirx.syntax.function import constexpr
-from dsl.tirx.syntax.statements import DEVICE, Statements, mark
+from dsl.tirx.syntax.statements import DEVICE, REGISTER, Statements, mark
 from dsl.tirx.tvm_tirx import memory
 from dsl.tirx.tvm_tirx.dynamic import Symbolic
 from dsl.tirx.tvm_tirx.rebinding import Rebinding, Reports, spelled
@@ -22,6 +22,7 @@ class Bindings(Statements):
     """Rewrites a T.function of tvm_tirx."""
 
     scalars = (memory.local_scalar, shared_memory.shared_scalar, shared_memory.alloc_scalar)
+    binds_functions = True
     variables: set[str] = set()  # the names that the function declares as variables
     options: list[ast.expr] = []  # of T.device_entry
     depth = 0  # of functions inside the T.function
@@ -77,8 +78,13 @@ class Bindings(Statements):
 
     def _bind(self, target: ast.Name, value: ast.expr, node: ast.stmt) -> ast.stmt:
         if target.id not in self.variables:
+            name = ast.Constant(spelled(target.id))
+            if self._kind(target.id) == REGISTER:  # a parameter
+                old = ast.copy_location(self._load(target.id), target)
+                bound = self._hook("rebound", value, old, value, name)
+            else:
+                bound = self._hook("first", value, value, name)
             self.scopes[-1][target.id] = BINDING
-            bound = self._hook("first", value, value, ast.Constant(spelled(target.id)))
             return ast.copy_location(ast.Assign([target], bound), node)
         if self._kind(target.id) is None and not self._allocates(value):
             self._error(

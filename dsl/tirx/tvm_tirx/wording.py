@@ -25,6 +25,7 @@ SPELLINGS = (
     (r"T\.device_entry\(\) before it", f"{_ENTRY} before it"),
     (r"keep it in a register that is declared before the loop: `last = i`", _LAST),
     (r", or pass `strides`", ""),
+    (r"\bT\.thread_return\b", "T.gpu_thread_return"),
     (r"T\.parallel, T\.grid or T\.thread_binding", "T.parallel or T.grid"),
     (r"`tx, ty = T\.thread_id\(\[16, 8\]\)` gives one name an axis", 'T.cuda.thread_idx("x") is one axis'),
     (r"(?<![`\w.])register(s?)\b(?! count|[`(])", r"variable\1"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_exit_status, as_seconds, as_seed, findings
+from harness.claim import CHECKS_HELP, GPU_MODEL_HELP, as_exit_status, as_gpu_model, as_seconds, as_seed, findings
 from harness.cli import document
 from harness.cli.exec import processes
 from harness.errors import UsageError
@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--seed", type=as_seed, default=0, metavar="N", help="start the emulator's order of threads here"
     )
-    parser.add_argument("--gpu-model", metavar="NAME", help=GPU_MODEL_HELP)
+    parser.add_argument("--gpu-model", type=as_gpu_model, metavar="NAME", help=GPU_MODEL_HELP)
     parser.add_argument("--timeout", type=as_seconds, metavar="SECONDS", help="end the program after this many seconds")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit XML file: a case for each process")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write what was found as SARIF 2.1.0")

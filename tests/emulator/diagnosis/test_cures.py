@@ -310,6 +310,15 @@ PROGRAMS = [
       + @!%warp0 bra S;
         shfl.sync.idx.b32 %r1, %t, 0, 31, -1;
         S: bar.sync 0;"""),
+    P("some lanes of a mask of half a warp", "deadlock",
+     "let warp 0 lanes 8-15 come to kernel.py:4 too: the mask of `shfl.sync` there, 0x0000ffff, names them; or name the "
+     "lanes that come, 0xff", """
+        and.b32 %r3, %lane, 15;
+      - setp.ge.u32 %p, %r3, 8;
+      + setp.ge.u32 %p, %r3, 16;
+        and.b32 %r4, %lane, 16; shl.b32 %r5, 0xffff, %r4; @%p bra S;
+        shfl.sync.idx.b32 %r1, %t, 0, 31, %r5;
+        S: bar.sync 0;"""),
     P("two barriers", "deadlock",
      "let both meet at one barrier: warp 0 wait at barrier 1 (kernel.py:2), warp 1 at barrier 2 (kernel.py:2)", """
       - add.u32 %r1, %w, 1;
@@ -325,6 +334,90 @@ PROGRAMS = [
      "it first", """
       - @%warp0 bra E;
         bar.sync 1, 64;"""),
+    P("bytes that nobody expects", "deadlock",
+     "let a thread arrive at the mbarrier smem+0x4000 and expect the 256 bytes of kernel.py:2 there "
+     "(mbarrier.arrive.expect_tx): they have come, and nobody expects them", """
+        @%first mbarrier.init.shared.b64 [full], 1; fence.mbarrier_init.release.cluster; bar.sync 0; @!%first bra C;
+      + mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%g], 256, [full];
+        C: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra C;"""),
+    P("a write and a read in two branches", "race",
+     "put a barrier of the block (bar.sync) that all its threads reach between line 2 and line 4", """
+        bra X;
+        W: st.shared.u32 [%mine], %t;
+      + bar.sync 0;
+        bra E;
+      + R: bar.sync 0; ld.shared.u32 %r1, [%mine+-128]; bra E;
+      - R: ld.shared.u32 %r1, [%mine+-128]; bra E;
+        X: @%warp0 bra W;
+        bra R;"""),
+    P("a flag before what it is for", "race", "write the flag after line 6: line 5 writes it before", """
+        @%first st.shared.u32 [other], 0; bar.sync 0;
+        @%warp0 bra W;
+        A: ld.acquire.cta.shared.u32 %r1, [other]; setp.ne.u32 %p, %r1, 1; @%p bra A;
+        ld.shared.u32 %r2, [%mine+-128]; bra E;
+      - W: @%first st.release.cta.shared.u32 [other], 1;
+      - st.shared.u32 [%mine], %t;
+      + W: st.shared.u32 [%mine], %t;
+      + bar.warp.sync -1; @%first st.release.cta.shared.u32 [other], 1;"""),
+    P("a bulk store before all have written, in a loop", "race",
+     "put fence.proxy.async (`cute.arch.fence_proxy`) and then a barrier of the block (bar.sync) between line 3 and "
+     "line 5", """
+        mov.u32 %i, 0;
+        L: bar.sync 0;
+        st.shared.u32 [%mine], %t; fence.proxy.async.shared::cta;
+      + bar.sync 0;
+        @!%first bra S;
+        cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 256; cp.async.bulk.commit_group;
+        S: bar.sync 0; @%first cp.async.bulk.wait_group.read 0;
+        add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 3; @%p bra L;"""),
+    P("two copies to one place", "race",
+     "let line 4 wait for the slot's empty mbarrier (`pipeline.producer_acquire`); who reads the slot arrives there "
+     "once the copy at line 3 has been read, if both go to one place", """
+        @%first mbarrier.init.shared.b64 [full], 1; fence.mbarrier_init.release.cluster; bar.sync 0; @!%first bra C;
+        mbarrier.arrive.expect_tx.shared.b64 _, [full], 512;
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%g], 256, [full];
+      - cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%g], 256, [full];
+      + cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s+256], [%g], 256, [full];
+        C: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra C;"""),
+    P("two warps arrive, one is counted", "deadlock",
+     "init the mbarrier at smem+0x4008 with 2 arrivals at kernel.py:2: it counts 1, and 2 threads arrive", """
+        @%first mbarrier.init.shared.b64 [full], 1;
+      - @%first mbarrier.init.shared.b64 [empty], 1;
+      + @%first mbarrier.init.shared.b64 [empty], 2;
+        bar.sync 0;
+        mov.u32 %i, 0; mov.u32 %d, 0; setp.lt.u32 %q, %w, 2; @!%q bra P;
+        L: A1: mbarrier.try_wait.parity.shared.b64 %q, [full], %d; @!%q bra A1; xor.b32 %d, %d, 1;
+        ld.shared.u32 %r5, [%s]; bar.warp.sync -1; @%lead mbarrier.arrive.shared.b64 _, [empty];
+        add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra L; bra E;
+        P: @!%lead bra E; mov.u32 %d, 1; PL:
+        A2: mbarrier.try_wait.parity.shared.b64 %q, [empty], %d; @!%q bra A2; xor.b32 %d, %d, 1;
+        st.shared.u32 [%s], %i; mbarrier.arrive.shared.b64 _, [full];
+        add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4; @%p bra PL;""", 96),
+    P("a warp leaves an mbarrier", "deadlock",
+     "let warp 0, which exited, arrive at the mbarrier smem+0x4000 for the last time by mbarrier.arrive_drop, so "
+     "that the phases after it do not count them", """
+        @%first mbarrier.init.shared.b64 [full], 64; bar.sync 0; @!%warp0 bra L;
+      - mbarrier.arrive.shared.b64 _, [full]; bra E;
+      + mbarrier.arrive_drop.shared.b64 _, [full]; bra E;
+        L: mbarrier.arrive.shared.b64 _, [full];
+        A1: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra A1; mbarrier.arrive.shared.b64 _, [full];
+        A2: mbarrier.try_wait.parity.shared.b64 %p, [full], 1; @!%p bra A2;"""),
+    P("a ticket lock that an ordinary store gives back", "race",
+     "write the flag at line 4 by a release (st.release.gpu), as line 3 expects: an ordinary store orders nothing", """
+        @!%first bra E; atom.global.add.u32 %r1, [%g+256], 1;
+        add.u32 %r3, %r1, 1;
+        A: ld.acquire.gpu.global.u32 %r2, [%g+260]; setp.ne.u32 %p, %r2, %r1; @%p bra A;
+      - st.global.u32 [%g+260], %r3;
+      + st.release.gpu.global.u32 [%g+260], %r3;""", 32, 2),
+    P("two blocks add", "race", "use an atomic at line 1: several threads read and write this place there", """
+      - ld.global.u32 %r1, [%gt]; add.u32 %r1, %r1, 1; st.global.u32 [%gt], %r1;
+      + red.global.add.u32 [%gt], 1;""", 32, 2),
+    P("two blocks add, in two lines", "race",
+     "use one atomic in the place of line 1, which reads, and line 2, which writes what it makes of that", """
+      - ld.global.u32 %r1, [%gt];
+      - add.u32 %r1, %r1, 1; st.global.u32 [%gt], %r1;
+      + red.global.add.u32 [%gt], 1;""", 32, 2),
     P("mbarrier with too many", "deadlock",
      "init the mbarrier smem+0x4000 with 64 arrivals, or let each of the 65 that it counts arrive", """
       - @%first mbarrier.init.shared.b64 [full], 65;

@@ -43,8 +43,7 @@ def test_an_instruction_without_a_function_keeps_its_name(tmp_path):
     file = tmp_path / "kernel.py"
     file.write_text("import triton\n")
     assert (
-        language.translated("a barrier of the warp (bar.warp.sync)", str(file))
-        == "a barrier of the warp (bar.warp.sync)"
+        language.translated("an arrival (barrier.cluster.arrive)", str(file)) == "an arrival (barrier.cluster.arrive)"
     )
     assert language.translated("a barrier (bar.sync)", "") == "a barrier (bar.sync)"
     assert language.translated("a barrier (bar.sync)", str(tmp_path / "none.py")) == "a barrier (bar.sync)"
@@ -63,6 +62,8 @@ def test_an_instruction_without_a_function_keeps_its_name(tmp_path):
         ("import quadrants\n", "fence of the block", ["quadrants.simt.block.mem_fence()"]),
         ("import quadrants as qd\n", "barrier of the warp", []),
         ("from tvm.script import tirx as T\n", "proxy fence", ["T.ptx.fence.proxy_async()"]),
+        ("from tvm_tirx.script import tirx as T\n", "barrier of the block", ["T.cuda.cta_sync()"]),
+        ("import tvm_tirx\n", "barrier of the block", []),
         ("import triton.language as tl\n", "barrier of the block", ["tl.debug_barrier()"]),
         ("#include <cuda_pipeline.h>\n", "wait for copies", ["__pipeline_wait_prior(0);"]),
         ("", "wait for copies", []),

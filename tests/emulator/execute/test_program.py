@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dsl import emulator
+from dsl.emulator.execute.program import Program
 
 HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 STORES_7 = (
@@ -49,6 +50,16 @@ def test_the_place_of_a_loc():
     place = program.place_of((1, 12, 5))
     assert (place.file, place.line, place.column) == ("kernel.py", 12, 5)
     assert program.place_of((2, 12, 5)) is program.place_of((1, 0, 0)) is program.place_of(None) is None
+
+
+def test_the_lines_of_a_temporary_source_are_known_after_its_end(tmp_path):
+    source = tmp_path / "kernel.cu"
+    ptx = STORES_7.replace("kernel.py", str(source))
+    for text in ("x[0] = 7;", "out[0] = 7;"):  # of a source that takes the place of another one
+        source.write_text(text)
+        program = Program(ptx)
+        source.unlink()
+        assert program.place_of((1, 1, 1)).source_line() == text
 
 
 def test_a_process_with_machine_code_imports_no_compiler(tmp_path):

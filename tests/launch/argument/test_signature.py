@@ -121,6 +121,35 @@ def test_a_number_that_does_not_fit_is_converted_with_a_warning(value, becomes, 
     assert slots[-1] == becomes
 
 
+DYNAMIC = "`from_dlpack(tensor).mark_layout_dynamic()` leaves extents and strides to each call"
+AGAIN = f"pass one like the argument that it was compiled with, or compile it again with this one; {DYNAMIC}"
+
+
+@pytest.mark.parametrize(
+    "values, fix",
+    [
+        ((torch.zeros(4, 9), torch.zeros(4), 1), AGAIN),
+        ((torch.zeros(4), torch.zeros(4), 1), AGAIN),
+        ((torch.zeros(4, 8), torch.zeros(5), 1), "pass one whose shape[0] is 4, as a.shape[0]"),
+        (
+            (torch.zeros(4, 8).half(), torch.zeros(4), 1),
+            "pass elements of Float32, or compile the function again with an argument like this one",
+        ),
+        (
+            (torch.zeros(33)[1:].view(4, 8), torch.zeros(4), 1),
+            "pass memory with this alignment, or compile it with `from_dlpack(tensor, assumed_align=4)`",
+        ),
+        ((torch.zeros(4, 8), None, 1), "pass a tensor as `b`"),
+        ((torch.zeros(4, 8), torch.zeros(4), "1"), "pass Int32 as `n`"),
+        ((torch.zeros(4, 8), torch.zeros(4)), "call it with `a`, `b`, `n`"),
+    ],
+)
+def test_a_mismatch_has_a_fix_and_is_not_one_of_the_compiler(values, fix):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        SIGNATURE.bind(values)
+    assert raised.value.__notes__ == [f"fix: {fix}"] and raised.value.is_authors
+
+
 def test_misaligned_tensor_is_refused():
     with pytest.raises(ValueError, match="a.data on argument #0 .* expected to be 16 bytes aligned, got 0x"):
         SIGNATURE.bind([torch.zeros(4 * 8 + 1)[1:].view(4, 8), torch.zeros(4), 1])

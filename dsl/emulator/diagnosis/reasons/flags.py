@@ -22,12 +22,32 @@ def fix(
     """The missing part of a flag; None if there is no flag, or all is there. `after`: the rows of one thread after its
     access, `before`: the rows of the other one before its own, `second`; `place` names the line of a row."""
     sites: list[Instr] = launch.code.sites
-    written = {row.value: row for row in reversed(after) if is_strong(sites[row.site]) and _writes(sites[row.site])}
+    written = {row.value: row for row in reversed(after) if _is_flag(sites[row.site])}
     for read in reversed(before):
         instr = sites[read.site]
         if is_strong(instr) and instr.traits & (READS | UPDATES) and read.value in written:
             return _lacks(launch, after, before, written[read.value], read, place, second, is_one_block)
     return None
+
+
+def early(sites: list[Instr], writer, before: list[Row], place: Callable[[Row], str]) -> str | None:
+    """The fix of a flag that `writer`, a side of a race, has written before its access, and that the other one has read
+    in the rows `before` its own; None of another race."""
+    line = place(writer.row)
+    for read in reversed(before):
+        instr = sites[read.site]
+        if not is_strong(instr) or not instr.traits & (READS | UPDATES):
+            continue
+        written = [n for n, row in enumerate(writer.before) if row.value == read.value and _is_flag(sites[row.site])]
+        later = any(row.value == read.value and _is_flag(sites[row.site]) for row in writer.after)
+        if later or not written or any(place(row) == line for row in writer.before[: written[0]]):
+            return None  # it was for an access before this one
+        return f"write the flag after {line}: {place(writer.before[written[-1]])} writes it before"
+    return None
+
+
+def _is_flag(instr: Instr) -> bool:
+    return is_strong(instr) and _writes(instr)
 
 
 def _lacks(launch, after, before, write: Row, read: Row, place, second: Instr, is_one_block: bool) -> Fix | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dsl.emulator.check.numbers import access
 from dsl.emulator.diagnosis import cluster_report, frames
-from dsl.emulator.families.mbarrier.check import Flight, Mbarriers, Shared, Wait
+from dsl.emulator.families.mbarrier.check import Flight, Mbarrier, Mbarriers, Shared, Wait
+from dsl.emulator.ptx.traits import BARRIER
 from dsl.span import Span
 
 
@@ -37,6 +38,16 @@ class Order:
                 f"for phase {flight.phase}"
             )
         return f"{fix} before {here}, phase {flight.phase} (parity {flight.phase & 1}); {self._late(wait)}"
+
+    def fix_of_second_copy(self, at: str, here: str) -> str:
+        """Of a copy into memory that another copy, at `at`, still fills."""
+        empty = f"let {here} wait for the slot's empty mbarrier (`pipeline.producer_acquire`)"
+        if self.ctx.other_block != self.ctx.block:
+            return (
+                f"{empty}; the threads of each block that the copies are for arrive there once the one at {at} has "
+                "been read (mapa, mbarrier.arrive.release.cluster), and its mbarrier.init counts them all"
+            )
+        return f"{empty}; who reads the slot arrives there once the copy at {at} has been read, if both go to one place"
 
     def other_waited(self) -> bool:
         """Whether the other thread has waited at an mbarrier of its block."""
@@ -79,6 +90,7 @@ class Order:
             mine is not None
             and not mine.begun
             and (lane := mine.lane_for(ctx.other_block, ctx.other_thread)) is not None
+            and not self._meets_before(mine, lane)
         ):
             return (
                 f"lane {lane} arrives at the empty mbarrier for its warp: put a barrier of the warp (bar.warp.sync, "
@@ -90,6 +102,16 @@ class Order:
                 "mbarrier.arrive.release.cluster), and its count has them all"
             )
         return f"{empty}; who reads or writes the slot arrives there after {at}"
+
+    def _meets_before(self, one: Mbarrier, lane: int) -> bool:
+        """Whether a barrier of the warp is between the other access and the arrival of this lane of its warp."""
+        site = one.turns.sites.get((self.ctx.other_block, (self.ctx.other_thread & ~31) + lane))
+        if site is None:
+            return False
+        ranks = self.launch.code.ranks
+        low, high = ranks[self.ctx.other_site], ranks[site]
+        barriers = (n for n, each in enumerate(self.launch.code.sites) if each.traits & BARRIER and "warp" in each.mods)
+        return any(low < ranks[n] < high for n in barriers)
 
     def _flight(self) -> Flight | None:
         """The copy that the other thread began, where it is one into the memory that this thread touches."""

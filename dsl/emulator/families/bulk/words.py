@@ -104,10 +104,14 @@ def race(race: Race) -> tuple[str, str] | None:
             f"(mapa, mbarrier.arrive.release.cluster) that {here} waits for"
         )
     if is_bulk(other) and its_kind & access.ASYNC and not its_kind & access.WRITE:
+        if (missing := _before_copy(race, order)) is not None:
+            return f"{does}, which the bulk store at {at} reads: no barrier between", missing
         return f"{does}, which the bulk store at {at} still reads: it was not waited for", _fix_of_store(race)
     if is_bulk(other) and its_kind & access.ASYNC:
         noun = _NOUNS[other.opcode]
         message = f"{does}, which the {noun} at {at} still writes: nobody has waited for it"
+        if is_bulk(mine) and my_kind & access.WRITE:
+            return message, order.fix_of_second_copy(at, here)
         return message, _before_copy(race, order) or order.fix_of_wait(noun.split()[-1], at, here)
     if is_bulk(mine) and its_kind & other_kind.UNPROXIED:
         return f"{does}, which {who} {did} at {at}: no fence.proxy.async between", unproxied_fix(race)

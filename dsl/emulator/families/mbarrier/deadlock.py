@@ -65,6 +65,10 @@ class Waits:
         """A line a stage of each pipeline that threads wait in."""
         return self.words.stages(self._waited(groups))
 
+    def fix_of_bytes(self, groups: dict[tuple, list[int]]) -> str | None:
+        """The fix for a phase whose bytes do not add up. Threads of other blocks may wait for it too."""
+        return self.words.fix_of_bytes(self._waited(groups))
+
     def fix(self, groups: dict[tuple, list[int]]) -> str | None:
         """The fix; None if it is not known."""
         fixes = [fix for _, fix in self._lacking()] if any(key[0] == self.OPCODE for key in groups) else []

@@ -151,15 +151,23 @@ class Words:
 
     def fix(self, waited: dict[int, int]) -> str | None:
         """The fix for mbarriers that warps wait at for ever (masks by offset); None if it is not known."""
-        those = [self.of[offset] for offset in sorted(waited.keys() & self.of.keys())]
-        texts = [*map(self._fix_of_bytes, those), *map(self._fix_of_new, those)]
+        those = self._those(waited)
+        texts = [self.fix_of_bytes(waited), *map(self._fix_of_new, those)]
         pairs = [pair for row in self.pipelines for pair in zip(*row)]
         texts += [self._fix_of_parity(*pair, waited.get(pair[0].offset, 0)) for pair in pairs]
         texts += map(self._fix_of_count, those)
+        texts += map(self._fix_of_left, those)
         copies = any(each.traits & COPY and "bulk" in each.mods for each in self.launch.code.sites)
         texts += [_fix_of_empty(full, empty, copies) for full, empty in pairs if empty.offset in waited]
         texts += [_fix_of_full(full) for full, _ in pairs if full.offset in waited]
         return next(filter(None, texts), None)
+
+    def fix_of_bytes(self, waited: dict[int, int]) -> str | None:
+        """The fix for mbarriers that warps wait at and whose bytes do not add up."""
+        return next(filter(None, map(self._fix_of_bytes, self._those(waited))), None)
+
+    def _those(self, waited: dict[int, int]) -> list[Barrier]:
+        return [self.of[offset] for offset in sorted(waited.keys() & self.of.keys())]
 
     def _fix_of_new(self, one: Barrier) -> str | None:
         if not one.noted["passed_new"] or not _is_full([one]):
@@ -182,6 +190,12 @@ class Words:
 
     def _fix_of_bytes(self, one: Barrier) -> str | None:
         left, expect, copy = one.state.pending_bytes, one.noted["expect_site"], one.noted["copy_site"]
+        if left < 0 and one.state.pending == one.state.count and not one.expected_bytes:
+            of = f" of {self.line(copy)}" if copy else ""
+            return (
+                f"let a thread arrive at the mbarrier {one.name} and expect the {-left} bytes{of} there "
+                "(mbarrier.arrive.expect_tx): they have come, and nobody expects them"
+            )
         if not left or not expect or not one.expected_bytes:
             return None
         came = one.expected_bytes - left
@@ -203,6 +217,17 @@ class Words:
         others = f"only {count} of them come" if came > count else f"each of the {count} that it counts arrive"
         text = f"init the mbarrier {one.name} with {came} arrivals, or let {others}"
         return Fix(text, edit)
+
+    def _fix_of_left(self, one: Barrier) -> str | None:
+        """The fix for warps that arrived in earlier phases and have exited."""
+        exited = self.launch.lanes("exited")
+        left = sum(1 << warp for warp in {each // 32 for each in exited})
+        if not one.came_now or not one.missing_warps or one.missing_warps & ~left:
+            return None
+        return (
+            f"let {warps(one.missing_warps)}, which exited, arrive at the mbarrier {one.name} for the last time by "
+            "mbarrier.arrive_drop, so that the phases after it do not count them"
+        )
 
     def stages(self, waited: dict[int, int]) -> list[str]:
         """A line a stage of each pipeline that threads wait in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 from dsl.emulator.check.numbers import access
@@ -12,6 +13,7 @@ from dsl.emulator.diagnosis.race import Race
 from dsl.emulator.families.bulk import words as bulk_findings
 from dsl.emulator.families.mbarrier import log as mbarrier_log, turns
 from dsl.emulator.families.mbarrier.check import Mbarrier, Mbarriers, Shared
+from dsl.emulator.families.mbarrier.emit import State
 from dsl.emulator.families.mbarrier.log import Life
 from dsl.emulator.families.mbarrier.retries import goes_on
 from dsl.emulator.faults import Fault
@@ -181,6 +183,13 @@ def race(race: Race) -> tuple[str, str] | None:
     message = f"{race.does}, which {race.who} {race.did} at {race.at}"
     if last is not None and other in last.narrow and race.its_kind & access.WRITE:
         return f"{message}: its arrival is for its own block alone", _wider(race, last.narrow[other])
+    relaxed = next((each for each in mine.relaxed.get(ctx.thread, ()) if other in each.arrivers), None)
+    if relaxed is not None:
+        at = places.at(race.launch, race.launch.code.sites[relaxed.waits[ctx.thread].site], race.mine)
+        return f"{message}: the wait at {at} is relaxed", (
+            f"drop .relaxed from the wait at {at}, or put a fence (fence.acq_rel.cluster) between it and {race.here}: "
+            ".relaxed orders no memory"
+        )
     if race.between is None:
         return None
     if (wait := _last_wait(race)) is not None:
@@ -280,6 +289,31 @@ def _lapped(launch) -> Fault:
     return places.of_one(launch, instr, "MBARRIER_LAPPED", message, ctx.block, fix)
 
 
+def _too_few_counted(launch) -> Fix | None:
+    """The fix of an mbarrier that counts fewer arrivals than threads arrive at it in a phase. Its phases end early, and
+    what follows from that is often found first: a race, or a deadlock."""
+    order = launch.checks.order if launch.checks is not None else None
+    if order is None:
+        return None
+    for slot in order.members(order.slot_of(launch.slot.address)):
+        lap = slot.of(Shared).lap
+        if lap is None or lap.what != turns.ARRIVAL or (slot.block, lap.thread) == (lap.other_block, lap.other_thread):
+            continue
+        if (one := order.of(Mbarriers).mbarriers.get(lap.address)) is None:
+            continue
+        count, come = State.of(ctypes.c_uint64.from_address(lap.address).value).count, len(one.arrivers)
+        if come > count:
+            what, site = places.place_of(launch, lap.address, 1), launch.code.sites[one.site]
+            at = places.line_of(launch, site)
+            why = f"it counts {count}, and {come} threads arrive"
+            return Fix(
+                f"init the mbarrier at {what} with {come} arrivals at {at}: {why}",
+                propose.number(launch, site, count, come),
+            )
+    return None
+
+
+CAUSES = (_too_few_counted,)
 VERBS = {"mbarrier": verb}
 FAULTS = {
     context.LAPPED: _lapped,

@@ -22,7 +22,7 @@ PROPOSED = {
     "barrier": (0, 13),
     "bulk": (20, 41),
     "cluster": (29, 50),
-    "cures": (48, 73),
+    "cures": (50, 84),
     "divergence": (0, 12),
     "mbarrier": (2, 23),
     "observed": (7, 25),

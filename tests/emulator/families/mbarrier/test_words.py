@@ -228,3 +228,27 @@ def test_mbarriers_of_a_compiler_get_no_warning(machine, tmp_path, line, count):
         arrays = {"out": np.zeros(64, np.uint32), "source": np.arange(64, dtype=np.uint32)}
         machine.run(text, grid=1, block=64, checks=("race",), **arrays)
     assert len(seen) == count
+
+
+@pytest.mark.parametrize(
+    "order, after", [(".acquire.cta", ""), (".relaxed.cta", ""), (".relaxed.cta", "fence.acq_rel.cta;")]
+)
+def test_a_relaxed_wait_needs_a_fence_after_it(machine, order, after):
+    store = "mad.lo.u32 %a, %t, 4, %a; st.shared.u32 [%a], %t;"
+    other = "xor.b32 %c, %t, 32; mov.u32 %a, box; mad.lo.u32 %a, %c, 4, %a; ld.shared.u32 %r, [%a];"
+    wait = WAIT.replace(".parity", f".parity{order}") + after
+    keep = "cvt.u64.u32 %s, %t; shl.b64 %s, %s, 2; add.u64 %g, %g, %s; st.global.u32 [%g], %r;"
+    body = "\n".join([READY, store, ARRIVE, wait, other, keep])
+    text = f".version 8.7\n.target sm_90a\n.address_size 64\n{HEAD}{body}\nret;\n}}\n"
+    arrays = {"out": np.zeros(64, np.uint32), "source": np.zeros(64, np.uint32)}
+    if "relaxed" not in order or after:
+        machine.run(text, grid=1, block=64, checks=("race",), **arrays)
+        return
+    with pytest.raises(emulator.Fault) as caught:
+        machine.run(text, grid=1, block=64, checks=("race",), **arrays)
+    said = str(caught.value)
+    assert "at PTX line 12: the wait at PTX line 14 is relaxed" in said, said
+    assert said.endswith(
+        "\nfix: drop .relaxed from the wait at PTX line 14, or put a fence (fence.acq_rel.cluster) between it and this "
+        "instruction: .relaxed orders no memory"
+    )

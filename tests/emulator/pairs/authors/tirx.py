@@ -27,6 +27,34 @@ def tirx(name, kind, text, fix, body, expected, n=128, m=128) -> Pair:
     return Pair(name, kind, text, fix, HEAD, head + rows, TAIL.format(n=n, m=m, expected=expected))
 
 
+TVM_TIRX = """import numpy as np
+import tvm_tirx
+from tvm_tirx.script import tirx as T
+
+
+@T.function
+"""
+TVM_TIRX_TAIL = """
+
+a, b = (tvm_tirx.runtime.tensor(np.arange(64, dtype=np.int32), device=tvm_tirx.cuda(0)) for _ in range(2))
+tvm_tirx.tirx.compile(main, target="cuda")(a, b)
+out, a = b.numpy(), np.arange(64)
+expected = {expected}
+"""
+
+
+def tvm_tirx(name, text, body, expected) -> Pair:
+    """A race of 64 threads in the dialect of apache-tvm-tirx, which a barrier of the block cures."""
+    head = """\
+  def main(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+      T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+      tx = T.cuda.thread_idx("x")
+      tile = T.alloc_shared((64,), "int32")
+"""
+    rows = "".join(row[8:] + "\n" for row in body.strip("\n").splitlines() if row.strip())
+    return Pair(name, "RACE", text, SYNC, TVM_TIRX, head + rows, TVM_TIRX_TAIL.format(expected=expected))
+
+
 SYNC = "`T.cuda.cta_sync()`"
 PAIRS = [
     tirx("a tile of the next round before all have read this one", "RACE", "no barrier between", SYNC, """
@@ -154,4 +182,21 @@ PAIRS = [
         +             if k < 2:
         +                 T.ptx.bar.sync(2, 64)
         """, "a[:96].reshape(3, 32)[:, ::-1].ravel()", m=96),
+    tvm_tirx("a tile of the next round in tvm_tirx", "no barrier between", """
+              total: T.int32 = 0
+              for i in range(3):
+                  tile[tx] = A[tx] + i
+                  T.cuda.cta_sync()
+                  total += tile[63 - tx]  # <-
+        +         T.cuda.cta_sync()
+              B[tx] = total
+        """, "3 * a[::-1] + 3"),
+    tvm_tirx("a value in tvm_tirx that decides a branch before all see it", "no barrier between", """
+              if tx == 0:
+                  tile[0] = A[5]
+        +     T.cuda.cta_sync()
+              B[tx] = 0
+              if tile[0] > 2:  # <-
+                  B[tx] = 1
+        """, "np.ones(64)"),
 ]  # fmt: skip
