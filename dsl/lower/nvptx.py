@@ -65,7 +65,7 @@ FEATURE_PTX = (
     (r"sp::ordered_metadata", 85),
     (r"[us]16x2|(min|max)\.relu\.s32|prefetch\.(param\.|const\.)?tensormap", 80),
     (r"satfinite\.(tf32|b?f16)|e4m3x2|e5m2x2|multimem|st\.async|red\.async|(atom|red)[\w.:]*\.(vec|v2|v4|v8)", 81),
-    (r"\.mmio\.|lop3\.(and|or)\.|mma_async\.sp\.", 82),
+    (r"\.mmio\.|lop3\.(and|or)\.|mma_async\.sp\.|multimem[\w.:]*acc::f32", 82),
     (r"fence\.proxy\.tensormap|tensormap\.(replace|cp)|\.b128|param::(entry|func)", 83),
     (r"mma\.(sync\.aligned\.)?m16n8k32[\w.]*\.(e4m3|e5m2)|wgmma[\w.]*\.(s8\.u8|u8\.s8)", 84),
     (r"mbarrier\.(arrive|(try|test).wait)[\w.]*\.relaxed|sync_restrict", 86),

@@ -34,13 +34,21 @@ def shortened(text: str, ran: Collection[int], check: Callable[[str], Checked], 
         if found is None:
             break
         best, ran = found
+    shortest = _fewer_lines(passes, best, lambda text: True)
+    if shortest == best or not check(shortest)[0]:
+        return shortest
+    return _fewer_lines(passes, best, lambda text: not check(text)[0])
+
+
+def _fewer_lines(passes: PassesProcess, text: str, is_right: Callable[[str], bool]) -> str:
+    """The text after as many steps as it needs to be of LONG lines, without those that make it wrong."""
     for names in ((), *FEWER):
-        if len(best.splitlines()) <= LONG:
+        if len(text.splitlines()) <= LONG:
             break
-        brief = _brief(passes, _applied(passes, best, (*names, *_CLEARED) if names else ()))
-        if len(brief.splitlines()) < len(best.splitlines()) and not check(brief)[0]:
-            best = brief
-    return best
+        brief = _brief(passes, _applied(passes, text, (*names, *_CLEARED) if names else ()))
+        if len(brief.splitlines()) < len(text.splitlines()) and is_right(brief):
+            text = brief
+    return text
 
 
 def _without(

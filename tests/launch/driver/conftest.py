@@ -25,12 +25,13 @@ def code(result):
 
 @pytest.fixture
 def program(tmp_path):
-    """`program(body)`: what a program with this body prints, its errors after it; on an H100, or on `gpu_model`."""
+    """`program(body)`: what a program with this body prints, its errors after it; of the default device, or of `gpu_model`."""
 
-    def run(body: str, head: str = HEAD, gpu_model: str = "h100") -> str:
+    def run(body: str, head: str = HEAD, gpu_model: str = "") -> str:
         path = tmp_path / "program.py"
         path.write_text(head + textwrap.dedent(body))
-        done = fork_server.run(["-m", "dsl", "--device", "emulator", "--gpu-model", gpu_model, str(path)], warm="dsl")
+        model = ["--gpu-model", gpu_model] if gpu_model else []
+        done = fork_server.run(["-m", "dsl", "--device", "emulator", *model, str(path)], warm="dsl")
         return done.stdout + done.stderr
 
     return run
